@@ -1,0 +1,165 @@
+// Layer 1: a mutating request with a key happens once, and its duplicates get its answer.
+#include <algorithm>
+
+#include "replica/api/api.h"
+#include "replica/api/digest.h"
+#include "replica/api/errors.h"
+#include "replica/api/fingerprint.h"
+#include "replica/api/idempotency_key.h"
+
+namespace once {
+namespace {
+
+constexpr const char* kReplayHeader = "openwop-Idempotent-Replay";
+// What a caller that was told "in flight" should wait; the lease may be much longer than the work.
+constexpr std::int64_t kInFlightRetrySecondsMax = 2;
+
+HttpReply FromOutcome(const Outcome& outcome) {
+  HttpReply reply;
+  reply.status = static_cast<int>(outcome.status());
+  for (const Header& header : outcome.headers())
+    reply.headers.emplace_back(header.name(), header.value());
+  reply.body = outcome.body();
+  return reply;
+}
+
+}  // namespace
+
+bool Api::FillBegin(Call& call, Surface surface, std::string_view endpoint, Begin& begin) {
+  const IdempotencyKey key = ReadIdempotencyKey(call.request);
+  if (key.kind == IdempotencyKey::Kind::kInvalid) {
+    call.Fail(400, "validation_error", key.text);
+    return false;
+  }
+  if (key.kind == IdempotencyKey::Kind::kAbsent) return true;
+  SlotRef& slot = *begin.mutable_slot();
+  slot.set_surface(surface);
+  slot.set_tenant(call.who.tenant);
+  slot.set_endpoint(std::string(endpoint));
+  slot.set_key(key.text);
+  slot.set_hash(SlotKey(static_cast<std::uint8_t>(surface), slot.tenant(), slot.endpoint(), key.text));
+  begin.set_actor(call.who.actor);
+  begin.set_lease_ms(config_.lease_ms);
+  begin.set_retention_ms(surface == ROUTE ? config_.route_retention_ms : config_.claim_retention_ms);
+  begin.set_mismatch(replica_.policies().For(call.who.tenant, endpoint));
+  return true;
+}
+
+void Api::Mutate(Call& call, Mutation mutation, Admission admission) {
+  const std::string endpoint = call.route.Endpoint();
+  Begin begin;
+  if (!FillBegin(call, ROUTE, endpoint, begin)) return;
+  const bool keyed = begin.has_slot();
+  if (keyed) {
+    const FingerprintInput input{call.request.method, call.route.path, call.parameters, call.query,
+                                 call.request.Header("Content-Type"), call.request.body};
+    FingerprintResult result = FingerprintOfRequest(input);
+    if (!result.fingerprint) return call.Fail(400, "validation_error", result.error.reason);
+    begin.set_fingerprint(std::move(result.fingerprint->bytes));
+    begin.set_fingerprint_version(result.fingerprint->version);
+    *mutation.mutable_begin() = std::move(begin);
+  }
+  mutation.set_tenant(call.who.tenant);
+  mutation.set_actor(call.who.actor);
+  Command command;
+  *command.mutable_mutation() = std::move(mutation);
+  Execute(std::move(command), WaitMillis(call.request), admission,
+          [this, respond = call.respond, tenant = call.who.tenant, endpoint, keyed,
+           as_problem = call.as_problem](const Answer& answer) {
+            CountAnswer(answer, tenant, endpoint);
+            respond(MutationReply(answer, keyed, as_problem));
+          });
+}
+
+// An admission that takes time first reserves the key, so that duplicates meet a claim in flight
+// and a crash leaves a lease that runs out. The client may go away meanwhile; the work goes on.
+void Api::Execute(Command command, std::int64_t wait_ms, Admission admission, Replica::Done done) {
+  if (admission.takes_ms <= 0) return replica_.SubmitOrWait(std::move(command), wait_ms, done);
+  const auto second = [this, command, takes_ms = admission.takes_ms,
+                       done](std::uint64_t fence) mutable {
+    command.mutable_mutation()->set_admitted_fence(fence);
+    replica_.scheduler().After(takes_ms, [this, command = std::move(command), done]() mutable {
+      replica_.Submit(std::move(command), done);
+    });
+  };
+  if (!command.mutation().has_begin()) return second(0);
+  command.mutable_mutation()->set_reserve_only(true);
+  replica_.SubmitOrWait(std::move(command), wait_ms, [second, done](const Answer& answer) mutable {
+    if (answer.kind != Answer::Kind::kExecute) return done(answer);
+    second(answer.claim.fence());
+  });
+}
+
+void Api::CountAnswer(const Answer& answer, const std::string& tenant, const std::string& endpoint) {
+  using Event = Metrics::Event;
+  const auto count = [&](Event event) { metrics_.Count(event, tenant, endpoint); };
+  if (answer.mismatched) {
+    count(Event::kMismatch);
+    if (answer.kind != Answer::Kind::kMismatch)
+      log_("mismatch-observed", "tenant=" + tenant + " run=" + answer.claim.run_id());
+  }
+  if (answer.reclaimed) count(Event::kReclaim);
+  switch (answer.kind) {
+    case Answer::Kind::kExecute:
+    case Answer::Kind::kDone: count(Event::kClaim); break;
+    case Answer::Kind::kReplay: count(Event::kReplay); break;
+    case Answer::Kind::kInFlight: count(Event::kInFlight); break;
+    case Answer::Kind::kStaleFence: count(Event::kStaleFence); break;
+    case Answer::Kind::kFull:
+    case Answer::Kind::kUnavailable: count(Event::kRefused); break;
+    case Answer::Kind::kMismatch:
+    case Answer::Kind::kNotFound: break;
+  }
+  if (answer.kind == Answer::Kind::kDone && answer.claim.state() == RETRYABLE)
+    count(Event::kRetryable);
+}
+
+HttpReply Api::Refusal(const Answer& answer, bool as_problem) const {
+  namespace json = boost::json;
+  switch (answer.kind) {
+    case Answer::Kind::kInFlight: {
+      const std::int64_t seconds =
+          std::clamp<std::int64_t>((answer.retry_after_ms + 999) / 1000, 1, kInFlightRetrySecondsMax);
+      HttpReply reply = ErrorReply(409, "idempotency_in_flight",
+                                   "A request with this key is being processed.", as_problem,
+                                   {{"retryAfter", seconds}});
+      RetryAfter(reply, seconds);
+      return reply;
+    }
+    case Answer::Kind::kMismatch:
+      return ErrorReply(409, "idempotency_key_mismatch",
+                        "This key belongs to a request with another content.", as_problem,
+                        {{"existingRunId", answer.claim.run_id()}});
+    case Answer::Kind::kStaleFence:
+      return ErrorReply(409, "stale_fence", "Another owner has this claim, or it is settled.",
+                        as_problem);
+    case Answer::Kind::kNotFound:
+      return ErrorReply(404, "claim_not_found", "No such claim.", as_problem);
+    case Answer::Kind::kFull: {
+      HttpReply reply = ErrorReply(507, "insufficient_storage",
+                                   "The store is at its size bound; nothing was stored.", as_problem);
+      RetryAfter(reply, 60);
+      return reply;
+    }
+    default: {
+      HttpReply reply = ErrorReply(
+          503, "unavailable",
+          "The outcome is unknown or cannot be promised; a retry with the same key is safe.",
+          as_problem, {{"retryAfter", 1}});
+      RetryAfter(reply, 1);
+      return reply;
+    }
+  }
+}
+
+HttpReply Api::MutationReply(const Answer& answer, bool keyed, bool as_problem) {
+  if (answer.kind != Answer::Kind::kDone && answer.kind != Answer::Kind::kReplay)
+    return Refusal(answer, as_problem);
+  HttpReply reply = FromOutcome(answer.outcome);
+  if (keyed && answer.kind == Answer::Kind::kReplay) reply.headers.emplace_back(kReplayHeader, "true");
+  if (answer.kind == Answer::Kind::kDone && (reply.status == 429 || reply.status == 503))
+    RetryAfter(reply, 1);
+  return reply;
+}
+
+}  // namespace once

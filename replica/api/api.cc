@@ -1,0 +1,123 @@
+#include "replica/api/api.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "replica/api/digest.h"
+#include "replica/api/errors.h"
+#include "replica/api/query_string.h"
+
+namespace once {
+namespace {
+
+constexpr std::string_view kBearer = "Bearer ";
+
+// With --insecure-dev everybody on loopback is this one.
+const Credential& Nobody() {
+  static const Credential kNobody{"dev", "dev", "dev", {"runs", "claims", "admin"}, "", 0, false};
+  return kNobody;
+}
+
+std::string NormalPath(std::string_view path) {
+  std::string normal = NormalizePercent(path);
+  if (normal.size() > 1 && normal.back() == '/') normal.pop_back();
+  return normal;
+}
+
+bool IsBearer(std::string_view authorization) {
+  if (authorization.size() <= kBearer.size()) return false;
+  return std::equal(kBearer.begin(), kBearer.end(), authorization.begin(), [](char a, char b) {
+    return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
+  });
+}
+
+}  // namespace
+
+std::string_view Call::Parameter(std::string_view name) const {
+  for (const auto& [key, value] : parameters)
+    if (key == name) return value;
+  return {};
+}
+
+void Call::Fail(int status, std::string_view error, std::string_view message) const {
+  respond(ErrorReply(status, error, message, as_problem));
+}
+
+Api::Api(Replica& replica, const Config& config, Credentials credentials, Metrics& metrics, Log log)
+    : replica_(replica),
+      config_(config),
+      credentials_(std::move(credentials)),
+      metrics_(metrics),
+      log_(std::move(log)),
+      rate_limit_(config.limits.tenant_requests_per_second, config.limits.tenant_burst),
+      connections_([] { return 0; }) {
+  KeepStreamsAlive();
+  replica_.SetRunListener([this](const std::string& run_id) { PumpStreams(run_id); });
+}
+
+void Api::Reload(Credentials credentials, std::vector<RoutePolicy> policies) {
+  credentials_ = std::move(credentials);
+  replica_.policies().SetConfigured(std::move(policies));
+}
+
+const Credential* Api::Authenticate(const HttpRequest& request) const {
+  if (config_.insecure_dev) return &Nobody();
+  const std::string_view authorization = request.Header("Authorization");
+  if (request.Count("Authorization") != 1 || !IsBearer(authorization)) return nullptr;
+  return credentials_.Find(authorization.substr(kBearer.size()));
+}
+
+Respond Api::Measured(const Route& route, Respond respond) const {
+  const std::int64_t since_us = replica_.scheduler().MonotonicMicros();
+  return [this, &route, since_us, respond = std::move(respond)](HttpReply reply) {
+    metrics_.Request(route.path, reply.status, replica_.scheduler().MonotonicMicros() - since_us);
+    respond(std::move(reply));
+  };
+}
+
+void Api::Serve(const HttpRequest& request, Respond respond) {
+  const bool as_problem = WantsProblem(request);
+  const auto question = request.target.find('?');
+  const std::string path = NormalPath(request.target.substr(0, question));
+  Match match = FindRoute(request.method, path);
+  if (!match.route)
+    return respond(match.path_known
+                       ? ErrorReply(405, "method_not_allowed", "Not with this method.", as_problem)
+                       : ErrorReply(404, "not_found", "There is nothing at this path.", as_problem));
+  respond = Measured(*match.route, std::move(respond));
+  const Credential* who = &Nobody();
+  if (!match.route->scope.empty()) {
+    who = Authenticate(request);
+    if (!who)
+      return respond(ErrorReply(401, "unauthenticated", "A valid bearer key is needed.", as_problem));
+    if (!who->May(match.route->scope))
+      return respond(ErrorReply(403, "forbidden", "The key lacks a scope for this.", as_problem));
+    if (const int wait_s = rate_limit_.Take(who->tenant, replica_.scheduler().MonotonicMicros())) {
+      metrics_.Limited(who->tenant);
+      HttpReply reply = ErrorReply(429, "rate_limited", "The tenant is over its rate.", as_problem,
+                                   {{"retryAfter", wait_s}});
+      RetryAfter(reply, wait_s);
+      return respond(std::move(reply));
+    }
+  }
+  const std::string_view query = question == std::string_view::npos
+                                     ? std::string_view()
+                                     : request.target.substr(question + 1);
+  Call call{request, *match.route, std::move(match.parameters), query, *who, as_problem,
+            std::move(respond)};
+  (this->*call.route.handler)(call);
+}
+
+std::int64_t Api::WaitMillis(const HttpRequest& request) const {
+  std::string_view prefer = request.Header("Prefer");
+  const auto at = prefer.find("wait=");
+  if (at == std::string_view::npos) return 0;
+  std::int64_t seconds = 0;
+  for (const char c : prefer.substr(at + 5)) {
+    if (c < '0' || c > '9' || seconds > 86'400) break;
+    seconds = seconds * 10 + (c - '0');
+  }
+  return std::min(seconds * 1000, config_.limits.wait_ms_max);
+}
+
+}  // namespace once

@@ -1,0 +1,118 @@
+// The public face: HTTP in, commands out, answers back. The only place that maps JSON.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "replica/api/http.h"
+#include "replica/api/route.h"
+#include "replica/config.h"
+#include "replica/credentials.h"
+#include "replica/metrics.h"
+#include "replica/rate_limit.h"
+#include "replica/replica.h"
+
+namespace once {
+
+/// One request on its way through a handler. Views are valid until the handler returns.
+struct Call {
+  const HttpRequest& request;
+  const Route& route;
+  PathParameters parameters;
+  std::string_view query;
+  const Credential& who;
+  bool as_problem;
+  Respond respond;
+
+  std::string_view Parameter(std::string_view name) const;
+  void Fail(int status, std::string_view error, std::string_view message) const;
+};
+
+class Api : public HttpService {
+ public:
+  /// Log lines for the operator; never given a caller's key or content.
+  using Log = std::function<void(std::string_view event, std::string_view detail)>;
+
+  Api(Replica& replica, const Config& config, Credentials credentials, Metrics& metrics, Log log);
+
+  void Serve(const HttpRequest& request, Respond respond) override;
+
+  /// From a reloaded configuration: credentials and policies take effect at once.
+  void Reload(Credentials credentials, std::vector<RoutePolicy> policies);
+  /// What POST /v1/admin/reload does; set by the owner of the configuration file. Returns an error
+  /// text, or empty.
+  void SetReload(std::function<std::string()> reload) { reload_ = std::move(reload); }
+  void SetConnectionGauge(std::function<std::uint64_t()> gauge) { connections_ = std::move(gauge); }
+  /// Ends every open event stream, for a clean stop.
+  void CloseStreams();
+
+ private:
+  friend std::span<const Route> Routes();
+
+  const Credential* Authenticate(const HttpRequest& request) const;
+  Respond Measured(const Route& route, Respond respond) const;
+
+  // Layer 1 over a mutating route: with a key the mutation happens once.
+  struct Admission {
+    std::int64_t takes_ms = 0;  // how long the admission itself takes, for workflows that say so
+  };
+  void Mutate(Call& call, Mutation mutation, Admission admission = {});
+  void Execute(Command command, std::int64_t wait_ms, Admission admission, Replica::Done done);
+  HttpReply MutationReply(const Answer& answer, bool keyed, bool as_problem);
+  void CountAnswer(const Answer& answer, const std::string& tenant, const std::string& endpoint);
+  HttpReply Refusal(const Answer& answer, bool as_problem) const;
+  bool FillBegin(Call& call, Surface surface, std::string_view endpoint, Begin& begin);
+  std::int64_t WaitMillis(const HttpRequest& request) const;
+
+  // Operations, in the order of the routing table.
+  void CreateRunRoute(Call& call);
+  void GetRun(Call& call);
+  void CancelRunRoute(Call& call);
+  void GetEvents(Call& call);
+  void Approve(Call& call);
+  void Interrupt(Call& call);
+  void CreateWebhook(Call& call);
+  void RemoveWebhook(Call& call);
+  void BeginClaim(Call& call);
+  void GetClaim(Call& call);
+  void SettleClaimRoute(Call& call);
+  void SettleWith(Call& call, Command command, int status);
+  void RenewClaimRoute(Call& call);
+  void ReleaseClaim(Call& call);
+  void Discovery(Call& call);
+  void Health(Call& call);
+  void Ready(Call& call);
+  void MetricsPage(Call& call);
+  void OpenApi(Call& call);
+  void ListPolicies(Call& call);
+  void PutPolicy(Call& call);
+  void DeletePolicy(Call& call);
+  void ChangePolicy(Call& call, const RoutePolicy& policy, bool remove);
+  void ReloadConfig(Call& call);
+
+  // Event streams of runs that go on.
+  struct Stream {
+    std::shared_ptr<EventSink> sink;
+    std::uint64_t next;
+  };
+  void StreamEvents(const std::string& run_id, std::uint64_t from, Respond respond);
+  void PumpStreams(const std::string& run_id);
+  void KeepStreamsAlive();
+
+  Replica& replica_;
+  const Config config_;
+  Credentials credentials_;
+  Metrics& metrics_;
+  Log log_;
+  RateLimit rate_limit_;
+  std::function<std::string()> reload_;
+  std::function<std::uint64_t()> connections_;
+  std::unordered_map<std::string, std::vector<Stream>> streams_;
+};
+
+}  // namespace once

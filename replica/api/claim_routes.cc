@@ -1,0 +1,334 @@
+// The plain claim API, for services in any language: begin, settle, renew, release, look up.
+#include <algorithm>
+#include <charconv>
+
+#include "replica/api/api.h"
+#include "replica/api/canonical_json.h"
+#include "replica/api/digest.h"
+#include "replica/api/errors.h"
+#include "replica/api/fingerprint.h"
+#include "replica/api/json_members.h"
+#include "replica/api/timestamp.h"
+#include "replica/ledger/effects.h"
+
+namespace once {
+namespace {
+
+constexpr std::uint64_t kRetentionSecondsMax = 100ull * 366 * 24 * 3600;
+constexpr std::size_t kFingerprintBytesMax = 1024;
+constexpr std::size_t kStoredHeadersMax = 64;
+
+// A claim id says where the slot is, so that no index is needed: run id, '.', slot.
+std::string ClaimId(std::string_view run_id, std::string_view hash) {
+  return std::string(run_id) + "." + Base64Url(hash);
+}
+
+struct ClaimRef {
+  std::string run_id;
+  std::string hash;
+};
+
+std::optional<ClaimRef> ParseClaimId(std::string_view id) {
+  const auto dot = id.find('.');
+  if (dot == std::string_view::npos || id.size() - dot - 1 != 43) return std::nullopt;
+  std::string text(id.substr(dot + 1));
+  if (text.find_first_of("+/") != std::string::npos) return std::nullopt;
+  std::replace(text.begin(), text.end(), '-', '+');
+  std::replace(text.begin(), text.end(), '_', '/');
+  const auto hash = Base64Decode(text + "=");
+  if (!hash || hash->size() != 32) return std::nullopt;
+  return ClaimRef{std::string(id.substr(0, dot)), *hash};
+}
+
+const char* StateName(ClaimState state) {
+  switch (state) {
+    case PENDING: return "pending";
+    case COMPLETED: return "completed";
+    case TERMINAL_FAILURE: return "terminal-failure";
+    case RETRYABLE: return "retryable-failure";
+    case RELEASED: return "released";
+    case SUPERSEDED: return "superseded";
+    default: return "unknown";
+  }
+}
+
+void AppendOutcome(std::string& out, const Outcome& outcome) {
+  out += R"(,"outcome":{"status":)" + std::to_string(outcome.status()) + R"(,"headers":{)";
+  for (const Header& header : outcome.headers()) {
+    if (out.back() != '{') out += ',';
+    AppendJsonString(out, header.name());
+    out += ':';
+    AppendJsonString(out, header.value());
+  }
+  out += outcome.binary() ? R"(},"bodyBase64":)" : R"(},"body":)";
+  if (outcome.binary())
+    AppendJsonString(out, Base64(outcome.body()));
+  else
+    AppendJsonString(out, outcome.body());
+  out += '}';
+}
+
+// The claim as the caller sees it. Written by hand: it is the body of the hottest answers.
+HttpReply ClaimReply(int status, const Claim& claim, const std::string& hash,
+                     const Outcome* outcome) {
+  HttpReply reply;
+  reply.status = status;
+  reply.headers.emplace_back("Content-Type", "application/json");
+  reply.headers.emplace_back("ETag", "\"" + std::to_string(claim.fence()) + "\"");
+  std::string& out = reply.body;
+  out.reserve(256 + (outcome ? outcome->body().size() * 5 / 4 : 0));
+  out += R"({"claimId":")" + ClaimId(claim.run_id(), hash) + R"(","runId":")" + claim.run_id() +
+         R"(","state":")" + StateName(claim.state()) + R"(","fence":)" +
+         std::to_string(claim.fence()) + R"(,"tries":)" + std::to_string(claim.tries());
+  if (claim.state() == PENDING)
+    out += R"(,"leaseMs":)" + std::to_string(claim.lease_ms()) + R"(,"leaseUntil":")" +
+           Timestamp(claim.lease_until_ms()) + '"';
+  else if (claim.expires_ms() != INT64_MAX)
+    out += R"(,"expiresAt":")" + Timestamp(claim.expires_ms()) + '"';
+  if (outcome) AppendOutcome(out, *outcome);
+  out += '}';
+  return reply;
+}
+
+// The fence from If-Match: "12" or 12.
+std::optional<std::uint64_t> Fence(const HttpRequest& request) {
+  std::string_view text = request.Header("If-Match");
+  if (text.size() >= 2 && text.front() == '"' && text.back() == '"')
+    text = text.substr(1, text.size() - 2);
+  std::uint64_t fence = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), fence);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return fence;
+}
+
+bool IsToken(std::string_view name) {
+  return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
+  });
+}
+
+bool IsSetCookie(std::string_view name) {
+  constexpr std::string_view kName = "set-cookie";
+  return name.size() == kName.size() &&
+         std::equal(name.begin(), name.end(), kName.begin(),
+                    [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a | 0x20 : a) == b; });
+}
+
+// Reads {status, headers?, body?, bodyBase64?}; the text of what is wrong, or empty.
+std::string ReadOutcome(const JsonMembers& body, Outcome& outcome) {
+  const auto status = body.Whole("status", 200, 599);
+  if (!status) return "status must be a whole number from 200 to 599.";
+  outcome.set_status(static_cast<std::uint32_t>(*status));
+  if (body.Has("body") && body.Has("bodyBase64")) return "Give body or bodyBase64, not both.";
+  if (body.Has("body")) {
+    auto text = body.String("body");
+    if (!text) return "body must be a string.";
+    outcome.set_body(std::move(*text));
+  }
+  if (body.Has("bodyBase64")) {
+    const auto text = body.String("bodyBase64");
+    auto bytes = text ? Base64Decode(*text) : std::nullopt;
+    if (!bytes) return "bodyBase64 must be padded base 64.";
+    outcome.set_body(std::move(*bytes));
+    outcome.set_binary(true);
+  }
+  if (!body.Has("headers")) return "";
+  const auto headers = JsonMembers::Of(body.Raw("headers"));
+  if (!headers) return "headers must be an object of strings.";
+  for (const auto& [name, raw] : headers->all()) {
+    if (!IsToken(name) || raw[0] != '"') return "headers must be an object of strings.";
+    std::string value = UnescapeJson(raw);
+    if (std::any_of(value.begin(), value.end(),
+                    [](char c) { return (c >= 0 && c < 0x20 && c != '\t') || c == 0x7f; }))
+      return "A header value holds a control character.";
+    if (IsSetCookie(name)) continue;
+    Header* header = outcome.add_headers();
+    header->set_name(std::string(name));
+    header->set_value(std::move(value));
+  }
+  if (outcome.headers_size() > static_cast<int>(kStoredHeadersMax)) return "Too many headers.";
+  return "";
+}
+
+// The caller may say what the status means to it; otherwise the status decides.
+std::optional<ClaimState> ReadState(const JsonMembers& body, std::uint32_t status) {
+  if (!body.Has("state")) return StateFor(status);
+  const auto name = body.String("state");
+  for (const ClaimState state : {COMPLETED, TERMINAL_FAILURE, RETRYABLE})
+    if (name && *name == StateName(state)) return state;
+  return std::nullopt;
+}
+
+}  // namespace
+
+void Api::BeginClaim(Call& call) {
+  const CanonicalJson canonical = Canonicalize(call.request.body);
+  if (!canonical.text)
+    return call.Fail(400, "validation_error", "The body is not acceptable JSON: " + canonical.error.reason);
+  const auto body = JsonMembers::Of(*canonical.text);
+  if (!body) return call.Fail(400, "validation_error", "The body must be a JSON object.");
+  if (!body->Unknown({"endpoint", "request", "fingerprint", "retentionSeconds", "leaseSeconds"}).empty())
+    return call.Fail(400, "validation_error", "The body has a member that this operation does not know.");
+  const auto endpoint = body->String("endpoint");
+  if (!endpoint || endpoint->empty() || endpoint->size() > kEndpointBytesMax)
+    return call.Fail(400, "validation_error", "endpoint must be a string of 1 to 512 bytes.");
+  if (body->Has("request") == body->Has("fingerprint"))
+    return call.Fail(400, "validation_error", "Give either request or fingerprint.");
+  Command command;
+  Begin& begin = *command.mutable_begin();
+  if (!FillBegin(call, CLAIM, *endpoint, begin)) return;
+  if (!begin.has_slot())
+    return call.Fail(400, "validation_error", "The Idempotency-Key header is needed.");
+  Fingerprint fingerprint;
+  if (body->Has("request")) {
+    fingerprint = *FingerprintOfJson(body->Raw("request")).fingerprint;
+  } else {
+    const auto opaque = body->String("fingerprint");
+    if (!opaque || opaque->empty() || opaque->size() > kFingerprintBytesMax)
+      return call.Fail(400, "validation_error", "fingerprint must be a string of 1 to 1024 bytes.");
+    fingerprint = FingerprintOfOpaque(*opaque);
+  }
+  begin.set_fingerprint(std::move(fingerprint.bytes));
+  begin.set_fingerprint_version(fingerprint.version);
+  if (body->Has("retentionSeconds")) {
+    const auto seconds = body->Whole("retentionSeconds", 0, kRetentionSecondsMax);
+    if (!seconds)
+      return call.Fail(400, "validation_error",
+                       "retentionSeconds must be a whole number (0: never expires).");
+    begin.set_retention_ms(*seconds * 1000);
+  }
+  if (body->Has("leaseSeconds")) {
+    const auto seconds = body->Whole("leaseSeconds", 1,
+                                     static_cast<std::uint64_t>(config_.limits.lease_ms_max / 1000));
+    if (!seconds) return call.Fail(400, "validation_error", "leaseSeconds is out of range.");
+    begin.set_lease_ms(*seconds * 1000);
+  }
+  replica_.SubmitOrWait(
+      std::move(command), WaitMillis(call.request),
+      [this, respond = call.respond, tenant = call.who.tenant, endpoint = *endpoint,
+       as_problem = call.as_problem](const Answer& answer) {
+        CountAnswer(answer, tenant, endpoint);
+        if (answer.kind == Answer::Kind::kExecute)
+          return respond(ClaimReply(201, answer.claim, answer.hash, nullptr));
+        if (answer.kind != Answer::Kind::kReplay) return respond(Refusal(answer, as_problem));
+        HttpReply reply = ClaimReply(200, answer.claim, answer.hash, &answer.outcome);
+        reply.headers.emplace_back("openwop-Idempotent-Replay", "true");
+        respond(std::move(reply));
+      });
+}
+
+void Api::GetClaim(Call& call) {
+  const auto ref = ParseClaimId(call.Parameter("claimId"));
+  if (!ref) return call.Fail(404, "claim_not_found", "No such claim.");
+  replica_.Read(
+      [this, ref = *ref, respond = call.respond, tenant = call.who.tenant,
+       as_problem = call.as_problem](Tables& tables) {
+        Slot* slot = tables.FindSlot(ref.hash);
+        Claim* claim = slot && slot->tenant() == tenant ? FindClaim(*slot, ref.run_id) : nullptr;
+        if (!claim) {
+          Answer none;
+          none.kind = Answer::Kind::kNotFound;
+          return respond(Refusal(none, as_problem));
+        }
+        respond(ClaimReply(200, *claim, ref.hash,
+                           IsFinal(claim->state()) ? &claim->outcome() : nullptr));
+      },
+      [this, respond = call.respond, as_problem = call.as_problem] {
+        respond(Refusal({}, as_problem));
+      });
+}
+
+void Api::SettleClaimRoute(Call& call) {
+  const auto ref = ParseClaimId(call.Parameter("claimId"));
+  if (!ref) return call.Fail(404, "claim_not_found", "No such claim.");
+  const auto fence = Fence(call.request);
+  if (!fence)
+    return call.Fail(428, "fence_required", "Say the claim's fence in If-Match, as \"12\".");
+  const CanonicalJson canonical = Canonicalize(call.request.body);
+  if (!canonical.text)
+    return call.Fail(400, "validation_error", "The body is not acceptable JSON: " + canonical.error.reason);
+  const auto body = JsonMembers::Of(*canonical.text);
+  if (!body) return call.Fail(400, "validation_error", "The body must be a JSON object.");
+  Command command;
+  Settle& settle = *command.mutable_settle();
+  if (std::string wrong = ReadOutcome(*body, *settle.mutable_outcome()); !wrong.empty())
+    return call.Fail(400, "validation_error", wrong);
+  if (settle.outcome().ByteSizeLong() > config_.limits.stored_answer_bytes_max)
+    return call.Fail(413, "outcome_too_large", "The answer is larger than may be stored.");
+  const auto state = ReadState(*body, settle.outcome().status());
+  if (!state)
+    return call.Fail(400, "validation_error",
+                     "state must be completed, terminal-failure or retryable-failure.");
+  settle.set_state(*state);
+  settle.set_tenant(call.who.tenant);
+  settle.set_hash(ref->hash);
+  settle.set_run_id(ref->run_id);
+  settle.set_fence(*fence);
+  SettleWith(call, std::move(command), 200);
+}
+
+void Api::ReleaseClaim(Call& call) {
+  const auto ref = ParseClaimId(call.Parameter("claimId"));
+  if (!ref) return call.Fail(404, "claim_not_found", "No such claim.");
+  const auto fence = Fence(call.request);
+  if (!fence)
+    return call.Fail(428, "fence_required", "Say the claim's fence in If-Match, as \"12\".");
+  Command command;
+  Settle& settle = *command.mutable_settle();
+  settle.set_state(RELEASED);
+  settle.set_tenant(call.who.tenant);
+  settle.set_hash(ref->hash);
+  settle.set_run_id(ref->run_id);
+  settle.set_fence(*fence);
+  SettleWith(call, std::move(command), 204);
+}
+
+void Api::SettleWith(Call& call, Command command, int status) {
+  replica_.Submit(std::move(command), [this, status, respond = call.respond, tenant = call.who.tenant,
+                                       as_problem = call.as_problem](const Answer& answer) {
+    using Kind = Answer::Kind;
+    if (answer.kind == Kind::kStaleFence)
+      metrics_.Count(Metrics::Event::kStaleFence, tenant, "claims");
+    if (answer.kind == Kind::kDone && answer.claim.state() == RETRYABLE)
+      metrics_.Count(Metrics::Event::kRetryable, tenant, "claims");
+    if (answer.kind != Kind::kDone && answer.kind != Kind::kReplay)
+      return respond(Refusal(answer, as_problem));
+    HttpReply reply = ClaimReply(status, answer.claim, answer.hash, nullptr);
+    if (status == 204) reply.body.clear();
+    if (answer.kind == Kind::kReplay) reply.headers.emplace_back("openwop-Idempotent-Replay", "true");
+    respond(std::move(reply));
+  });
+}
+
+void Api::RenewClaimRoute(Call& call) {
+  const auto ref = ParseClaimId(call.Parameter("claimId"));
+  if (!ref) return call.Fail(404, "claim_not_found", "No such claim.");
+  const auto fence = Fence(call.request);
+  if (!fence)
+    return call.Fail(428, "fence_required", "Say the claim's fence in If-Match, as \"12\".");
+  Command command;
+  Renew& renew = *command.mutable_renew();
+  renew.set_lease_ms(config_.lease_ms);
+  if (!call.request.body.empty()) {
+    const CanonicalJson canonical = Canonicalize(call.request.body);
+    const auto body = canonical.text ? JsonMembers::Of(*canonical.text) : std::nullopt;
+    if (!body) return call.Fail(400, "validation_error", "The body must be a JSON object.");
+    const auto most = static_cast<std::uint64_t>(config_.limits.lease_ms_max / 1000);
+    const auto seconds = body->Whole("leaseSeconds", 1, most);
+    if (!seconds && body->Has("leaseSeconds"))
+      return call.Fail(400, "validation_error", "leaseSeconds is out of range.");
+    if (seconds) renew.set_lease_ms(*seconds * 1000);
+  }
+  renew.set_tenant(call.who.tenant);
+  renew.set_hash(ref->hash);
+  renew.set_run_id(ref->run_id);
+  renew.set_fence(*fence);
+  replica_.Submit(std::move(command), [this, respond = call.respond,
+                                       as_problem = call.as_problem](const Answer& answer) {
+    if (answer.kind != Answer::Kind::kDone) return respond(Refusal(answer, as_problem));
+    respond(ClaimReply(200, answer.claim, answer.hash, nullptr));
+  });
+}
+
+}  // namespace once

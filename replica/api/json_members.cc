@@ -1,0 +1,113 @@
+#include "replica/api/json_members.h"
+
+#include <algorithm>
+#include <boost/json.hpp>
+#include <charconv>
+
+namespace once {
+namespace {
+
+// The end of the string literal that starts at `at`.
+std::size_t EndOfString(std::string_view text, std::size_t at) {
+  for (++at; text[at] != '"'; ++at)
+    if (text[at] == '\\') ++at;
+  return at + 1;
+}
+
+std::size_t EndOfValue(std::string_view text, std::size_t at) {
+  int depth = 0;
+  while (true) {
+    const char c = text[at];
+    if (c == '"') {
+      at = EndOfString(text, at);
+      if (depth == 0) return at;
+      continue;
+    }
+    if (depth == 0 && (c == ',' || c == '}' || c == ']')) return at;
+    if (c == '{' || c == '[') ++depth;
+    if (c == '}' || c == ']')
+      if (--depth == 0) return at + 1;
+    ++at;
+  }
+}
+
+}  // namespace
+
+std::optional<JsonMembers> JsonMembers::Of(std::string_view canonical) {
+  if (canonical.empty() || canonical[0] != '{') return std::nullopt;
+  JsonMembers result;
+  std::size_t at = 1;
+  while (canonical[at] != '}') {
+    if (canonical[at] == ',') ++at;
+    const std::size_t name_end = EndOfString(canonical, at);
+    const std::string_view name = canonical.substr(at + 1, name_end - at - 2);
+    const std::size_t value_end = EndOfValue(canonical, name_end + 1);
+    result.members_.emplace_back(name, canonical.substr(name_end + 1, value_end - name_end - 1));
+    at = value_end;
+  }
+  return result;
+}
+
+std::string_view JsonMembers::Raw(std::string_view name) const {
+  for (const auto& [key, value] : members_)
+    if (key == name) return value;
+  return {};
+}
+
+std::optional<std::string> JsonMembers::String(std::string_view name) const {
+  const std::string_view raw = Raw(name);
+  if (raw.empty() || raw[0] != '"') return std::nullopt;
+  return UnescapeJson(raw);
+}
+
+std::optional<std::uint64_t> JsonMembers::Whole(std::string_view name, std::uint64_t low,
+                                                std::uint64_t high) const {
+  const std::string_view raw = Raw(name);
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(raw.data(), raw.data() + raw.size(), number);
+  if (raw.empty() || error != std::errc() || end != raw.data() + raw.size()) return std::nullopt;
+  if (number < low || number > high) return std::nullopt;
+  return number;
+}
+
+std::string_view JsonMembers::Unknown(std::initializer_list<std::string_view> known) const {
+  for (const auto& [name, value] : members_)
+    if (std::find(known.begin(), known.end(), name) == known.end()) return name;
+  return {};
+}
+
+std::string UnescapeJson(std::string_view literal) {
+  const std::string_view inside = literal.substr(1, literal.size() - 2);
+  if (inside.find('\\') == std::string_view::npos) return std::string(inside);
+  return std::string(boost::json::parse(literal).as_string());
+}
+
+void AppendJsonString(std::string& out, std::string_view text) {
+  static constexpr char kHex[] = "0123456789abcdef";
+  out += '"';
+  std::size_t clean = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const unsigned char c = static_cast<unsigned char>(text[i]);
+    if (c >= 0x20 && c != '"' && c != '\\') continue;
+    out.append(text, clean, i - clean);
+    clean = i + 1;
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += static_cast<char>(c);
+    } else if (c == '\n') {
+      out += "\\n";
+    } else if (c == '\r') {
+      out += "\\r";
+    } else if (c == '\t') {
+      out += "\\t";
+    } else {
+      out += "\\u00";
+      out += kHex[c >> 4];
+      out += kHex[c & 15];
+    }
+  }
+  out.append(text, clean, std::string_view::npos);
+  out += '"';
+}
+
+}  // namespace once

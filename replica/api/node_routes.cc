@@ -1,0 +1,180 @@
+// What the node says about itself: capabilities, health, metrics, and the administrator's calls.
+#include <boost/json.hpp>
+
+#include "replica/api/api.h"
+#include "replica/api/digest.h"
+#include "replica/api/errors.h"
+#include "replica/api/json_value.h"
+
+namespace once {
+
+extern const std::string_view kOpenApiText;
+
+namespace {
+
+namespace json = boost::json;
+
+json::object IdempotencyFamily(const Config& config) {
+  // One region: there is nothing to replicate, and no strategy is advertised for it.
+  return {{"supported", true},
+          {"layer1RetentionSeconds", config.route_retention_ms == 0
+                                         ? std::uint64_t{100} * 366 * 24 * 3600
+                                         : config.route_retention_ms / 1000},
+          {"layer2RetentionSeconds", config.invocation_retention_ms / 1000},
+          {"crossRegion", "single-region"},
+          {"multiRegion", {{"supported", false}}}};
+}
+
+json::object CapabilityDocument(const Config& config) {
+  json::array names;
+  for (const std::string& name : Metrics::Names()) names.emplace_back(name);
+  json::array fixtures;
+  if (config.test_seams)
+    fixtures = {"conformance-noop", "conformance-idempotent", "conformance-cancellable",
+                "conformance-append-ordering"};
+  json::object families = {
+      {"idempotency", IdempotencyFamily(config)},
+      {"eventLog", {{"crossEngineOrdering", {{"supported", false}}}}},
+      {"observability", {{"metrics", {{"names", names}}}}},
+  };
+  json::object document = {
+      {"protocolVersion", "1.0"},
+      {"supportedEnvelopes", json::array()},
+      {"schemaVersions", json::object()},
+      {"limits",
+       {{"clarificationRounds", 0},
+        {"schemaRounds", 0},
+        {"envelopesPerTurn", 0},
+        {"maxRequestBodyBytes", config.limits.body_bytes_max}}},
+      {"fixtures", fixtures},
+      {"implementation", {{"name", "once"}, {"version", ONCE_VERSION}, {"region", config.region}}},
+  };
+  for (const auto& [name, family] : families) document[name] = family;
+  document["capabilities"] = std::move(families);
+  return document;
+}
+
+json::object PolicyJson(const RoutePolicy& policy, const char* source) {
+  return {{"tenant", policy.tenant()},
+          {"route", policy.route()},
+          {"mismatch", PolicyName(policy.mismatch())},
+          {"source", source}};
+}
+
+// {tenant?, route?, mismatch}; nothing and an answer when it is something else.
+std::optional<RoutePolicy> ReadPolicy(const Call& call, bool with_mismatch) {
+  std::string error;
+  const auto body = ParseJson(call.request.body, error);
+  RoutePolicy policy;
+  MismatchPolicy mismatch = REJECT;
+  bool good = body && body->is_object();
+  if (good) {
+    for (const auto& [name, value] : body->as_object()) {
+      if (!value.is_string()) good = false;
+      else if (name == "tenant") policy.set_tenant(std::string(value.as_string()));
+      else if (name == "route") policy.set_route(std::string(value.as_string()));
+      else if (name == "mismatch") good = good && ParsePolicy(value.as_string(), mismatch);
+      else good = false;
+    }
+    if (with_mismatch && !body->as_object().contains("mismatch")) good = false;
+  }
+  if (!good) {
+    call.Fail(400, "validation_error",
+              R"(The body must be {"tenant"?, "route"?, "mismatch": "reject" | "observe" | "off"}.)");
+    return std::nullopt;
+  }
+  policy.set_mismatch(mismatch);
+  return policy;
+}
+
+}  // namespace
+
+void Api::Discovery(Call& call) {
+  HttpReply reply = JsonReply(200, CapabilityDocument(config_));
+  const std::string etag = "\"" + Hex(Bytes(Sha256(reply.body))).substr(0, 32) + "\"";
+  reply.headers.emplace_back("Cache-Control", "public, max-age=60");
+  reply.headers.emplace_back("ETag", etag);
+  if (call.request.Header("If-None-Match").find(etag) != std::string_view::npos) {
+    reply.status = 304;
+    reply.body.clear();
+  }
+  call.respond(std::move(reply));
+}
+
+void Api::Health(Call& call) { call.respond(JsonReply(200, {{"status", "ok"}})); }
+
+void Api::Ready(Call& call) {
+  const std::string why = replica_.Unready();
+  if (why.empty()) return call.respond(JsonReply(200, {{"status", "ready"}}));
+  HttpReply reply = ErrorReply(503, "not_ready", why, call.as_problem);
+  RetryAfter(reply, 1);
+  call.respond(std::move(reply));
+}
+
+void Api::MetricsPage(Call& call) {
+  if (!config_.metrics_public) {
+    const Credential* who = Authenticate(call.request);
+    if (!who) return call.Fail(401, "unauthenticated", "A valid bearer key is needed.");
+    if (!who->May("admin")) return call.Fail(403, "forbidden", "The key lacks a scope for this.");
+  }
+  Metrics::Gauges gauges = replica_.Gauges();
+  gauges.connections = connections_();
+  HttpReply reply;
+  reply.status = 200;
+  reply.headers.emplace_back("Content-Type", "text/plain; version=0.0.4; charset=utf-8");
+  reply.body = metrics_.Text(gauges);
+  call.respond(std::move(reply));
+}
+
+void Api::OpenApi(Call& call) {
+  HttpReply reply;
+  reply.status = 200;
+  reply.headers.emplace_back("Content-Type", "application/json");
+  reply.headers.emplace_back("Cache-Control", "public, max-age=60");
+  reply.body = kOpenApiText;
+  call.respond(std::move(reply));
+}
+
+void Api::ListPolicies(Call& call) {
+  json::array list;
+  for (const RoutePolicy& policy : replica_.policies().set_at_run_time())
+    list.emplace_back(PolicyJson(policy, "admin"));
+  for (const RoutePolicy& policy : replica_.policies().configured())
+    list.emplace_back(PolicyJson(policy, "configuration"));
+  call.respond(JsonReply(200, {{"default", "reject"}, {"policies", std::move(list)}}));
+}
+
+void Api::PutPolicy(Call& call) {
+  const auto policy = ReadPolicy(call, true);
+  if (policy) ChangePolicy(call, *policy, false);
+}
+
+void Api::DeletePolicy(Call& call) {
+  const auto policy = ReadPolicy(call, false);
+  if (policy) ChangePolicy(call, *policy, true);
+}
+
+void Api::ChangePolicy(Call& call, const RoutePolicy& policy, bool remove) {
+  Command command;
+  *command.mutable_set_policy()->mutable_policy() = policy;
+  command.mutable_set_policy()->set_remove(remove);
+  replica_.Submit(std::move(command), [this, policy, remove, respond = call.respond,
+                                       as_problem = call.as_problem](const Answer& answer) {
+    if (answer.kind != Answer::Kind::kDone) return respond(Refusal(answer, as_problem));
+    if (remove)
+      replica_.policies().Remove(policy);
+    else
+      replica_.policies().Set(policy);
+    log_("policy-changed", "tenant=" + policy.tenant() + " mismatch=" +
+                               (remove ? "removed" : PolicyName(policy.mismatch())));
+    respond(JsonReply(200, PolicyJson(policy, "admin")));
+  });
+}
+
+void Api::ReloadConfig(Call& call) {
+  const std::string error = reload_ ? reload_() : "This node has no configuration file to reload.";
+  if (!error.empty()) return call.Fail(409, "reload_failed", error);
+  call.respond(JsonReply(200, {{"status", "reloaded"}}));
+}
+
+}  // namespace once

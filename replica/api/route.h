@@ -1,0 +1,40 @@
+// The routing table: one row per operation. The template is the public name of the operation: it is
+// the `endpoint` of a key, the label of a metric and the path in openapi.json.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace once {
+
+class Api;
+struct Call;
+
+struct Route {
+  std::string_view method;
+  std::string_view path;    // "/v1/runs/{runId}/cancel"
+  std::string_view scope;   // empty: open to everybody
+  bool keyed;               // honours Idempotency-Key (Layer 1)
+  void (Api::*handler)(Call& call);
+
+  /// "POST /v1/runs"
+  std::string Endpoint() const { return std::string(method) + " " + std::string(path); }
+};
+
+using PathParameters = std::vector<std::pair<std::string_view, std::string_view>>;
+
+std::span<const Route> Routes();
+
+struct Match {
+  const Route* route = nullptr;  // null: no operation there
+  bool path_known = false;       // another method would have been right
+  PathParameters parameters;
+};
+
+/// `path` without query. A trailing slash and doubled slashes are other paths: 404.
+Match FindRoute(std::string_view method, std::string_view path);
+
+}  // namespace once

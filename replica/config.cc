@@ -1,0 +1,249 @@
+#include "replica/config.h"
+
+#include <fstream>
+#include <functional>
+#include <set>
+#include <sstream>
+#define TOML_EXCEPTIONS 1
+#include <toml++/toml.h>
+
+namespace once {
+namespace {
+
+// Reads one table and remembers which options it knows, so that the rest can be refused.
+class Section {
+ public:
+  Section(const toml::table& root, std::string name) : name_(std::move(name)) {
+    const auto* node = root.get(name_);
+    if (!node) return;
+    table_ = node->as_table();
+    if (!table_) throw std::runtime_error("[" + name_ + "] must be a table");
+  }
+
+  template <typename Value>
+  void Read(const char* option, Value& out) {
+    known_.insert(option);
+    const auto* node = table_ ? table_->get(option) : nullptr;
+    if (!node) return;
+    if constexpr (std::is_same_v<Value, bool> || std::is_same_v<Value, std::string>) {
+      const auto value = node->value_exact<Value>();
+      if (!value) Refuse(option, std::is_same_v<Value, bool> ? "true or false" : "a string");
+      out = *value;
+    } else if constexpr (std::is_floating_point_v<Value>) {
+      const auto value = node->value<double>();
+      if (!value || *value < 0) Refuse(option, "a number that is not negative");
+      out = *value;
+    } else {
+      const auto value = node->value_exact<std::int64_t>();
+      if (!value || *value < 0 ||
+          static_cast<std::uint64_t>(*value) > std::uint64_t{std::numeric_limits<Value>::max()})
+        Refuse(option, "a whole number in range");
+      out = static_cast<Value>(*value);
+    }
+  }
+
+  /// Seconds in the file, milliseconds here.
+  void ReadSeconds(const char* option, std::uint64_t& out_ms) {
+    std::uint64_t seconds = out_ms / 1000;
+    Read(option, seconds);
+    if (seconds > std::numeric_limits<std::int64_t>::max() / 4000)
+      Refuse(option, "a number of seconds in range");
+    out_ms = seconds * 1000;
+  }
+
+  void RefuseUnknown() const {
+    if (!table_) return;
+    for (const auto& [key, value] : *table_)
+      if (!known_.count(std::string(key.str())))
+        throw std::runtime_error("[" + name_ + "] has no option \"" + std::string(key.str()) +
+                                 "\" (line " + std::to_string(value.source().begin.line) + ")");
+  }
+
+ private:
+  [[noreturn]] void Refuse(const char* option, const char* wanted) const {
+    const auto line = table_->get(option)->source().begin.line;
+    throw std::runtime_error("[" + name_ + "] " + option + " must be " + wanted + " (line " +
+                             std::to_string(line) + ")");
+  }
+
+  std::string name_;
+  const toml::table* table_ = nullptr;
+  std::set<std::string> known_;
+};
+
+void ReadListen(Section& node, Config& config) {
+  std::string listen = config.listen_address + ":" + std::to_string(config.listen_port);
+  node.Read("listen", listen);
+  const auto colon = listen.rfind(':');
+  const std::string port = colon == std::string::npos ? "" : listen.substr(colon + 1);
+  if (port.empty() || port.size() > 5 || port.find_first_not_of("0123456789") != std::string::npos ||
+      std::stoul(port) > 65535)
+    throw std::runtime_error("[node] listen must be ADDRESS:PORT, not \"" + listen + "\"");
+  config.listen_address = listen.substr(0, colon);
+  config.listen_port = static_cast<std::uint16_t>(std::stoul(port));
+}
+
+void ReadNode(const toml::table& root, Config& config) {
+  Section node(root, "node");
+  node.Read("region", config.region);
+  ReadListen(node, config);
+  node.Read("data_dir", config.data_dir);
+  std::string profile = "v1.1";
+  node.Read("spec_profile", profile);
+  if (profile != "v1.1" && profile != "v1.7")
+    throw std::runtime_error("[node] spec_profile must be \"v1.1\" or \"v1.7\"");
+  config.spec_profile = profile == "v1.7" ? SpecProfile::kV17 : SpecProfile::kV11;
+  node.Read("test_seams", config.test_seams);
+  node.Read("metrics_public", config.metrics_public);
+  node.Read("clock_skew_bound_ms", config.clock_skew_bound_ms);
+  node.RefuseUnknown();
+}
+
+void ReadStorage(const toml::table& root, Config& config) {
+  Section retention(root, "retention");
+  retention.ReadSeconds("routes_seconds", config.route_retention_ms);
+  retention.ReadSeconds("claims_seconds", config.claim_retention_ms);
+  retention.ReadSeconds("runs_seconds", config.run_retention_ms);
+  retention.ReadSeconds("invocations_seconds", config.invocation_retention_ms);
+  retention.RefuseUnknown();
+  Section claims(root, "claims");
+  claims.Read("lease_ms", config.lease_ms);
+  claims.RefuseUnknown();
+  Section storage(root, "storage");
+  storage.Read("slots_max", config.slots_max);
+  storage.Read("slot_bytes_max", config.slot_bytes_max);
+  storage.Read("evict_oldest", config.evict_oldest);
+  storage.Read("hot_bytes_max", config.hot_bytes_max);
+  storage.Read("inline_sync_us_max", config.inline_sync_us_max);
+  storage.RefuseUnknown();
+}
+
+void ReadLimits(const toml::table& root, Limits& limits) {
+  Section section(root, "limits");
+  section.Read("header_bytes_max", limits.header_bytes_max);
+  section.Read("body_bytes_max", limits.body_bytes_max);
+  section.Read("stored_answer_bytes_max", limits.stored_answer_bytes_max);
+  section.Read("header_deadline_ms", limits.header_deadline_ms);
+  section.Read("body_deadline_ms", limits.body_deadline_ms);
+  section.Read("write_deadline_ms", limits.write_deadline_ms);
+  section.Read("idle_deadline_ms", limits.idle_deadline_ms);
+  section.Read("connections_max", limits.connections_max);
+  section.Read("connections_per_address_max", limits.connections_per_address_max);
+  section.Read("stream_queue_bytes_max", limits.stream_queue_bytes_max);
+  section.Read("tenant_requests_per_second", limits.tenant_requests_per_second);
+  section.Read("tenant_burst", limits.tenant_burst);
+  section.Read("waiters_max", limits.waiters_max);
+  section.Read("wait_ms_max", limits.wait_ms_max);
+  section.Read("lease_ms_max", limits.lease_ms_max);
+  section.Read("metric_label_values_max", limits.metric_label_values_max);
+  section.RefuseUnknown();
+}
+
+void ReadPolicies(const toml::table& root, Config& config) {
+  const auto* list = root.get("policy");
+  if (!list) return;
+  if (!list->is_array_of_tables()) throw std::runtime_error("policy must be written as [[policy]]");
+  for (const auto& node : *list->as_array()) {
+    toml::table wrapper{{"policy", *node.as_table()}};
+    Section section(wrapper, "policy");
+    std::string tenant, route, mismatch;
+    section.Read("tenant", tenant);
+    section.Read("route", route);
+    section.Read("mismatch", mismatch);
+    section.RefuseUnknown();
+    RoutePolicy policy;
+    policy.set_tenant(tenant);
+    policy.set_route(route);
+    MismatchPolicy parsed = REJECT;
+    if (!ParsePolicy(mismatch, parsed))
+      throw std::runtime_error("[[policy]] mismatch must be reject, observe or off");
+    policy.set_mismatch(parsed);
+    config.policies.push_back(policy);
+  }
+}
+
+Config Read(const toml::table& root) {
+  Config config;
+  ReadNode(root, config);
+  Section tls(root, "tls");
+  tls.Read("certificate_file", config.tls_certificate_file);
+  tls.Read("key_file", config.tls_key_file);
+  tls.RefuseUnknown();
+  Section auth(root, "auth");
+  auth.Read("credentials_file", config.credentials_file);
+  auth.RefuseUnknown();
+  ReadStorage(root, config);
+  Section log(root, "log");
+  log.Read("level", config.log_level);
+  log.Read("json", config.log_json);
+  log.RefuseUnknown();
+  ReadLimits(root, config.limits);
+  ReadPolicies(root, config);
+  static const std::set<std::string> kSections = {"node",    "tls", "auth",   "retention", "claims",
+                                                  "storage", "log", "limits", "policy"};
+  for (const auto& [key, value] : root)
+    if (!kSections.count(std::string(key.str())))
+      throw std::runtime_error("unknown section [" + std::string(key.str()) + "]");
+  return config;
+}
+
+}  // namespace
+
+std::variant<Config, std::string> ParseConfig(std::string_view text) {
+  try {
+    Config config = Read(toml::parse(text));
+    if (std::string error = ValidateConfig(config); !error.empty()) return error;
+    return config;
+  } catch (const toml::parse_error& error) {
+    std::ostringstream out;
+    out << error.description() << " (line " << error.source().begin.line << ")";
+    return out.str();
+  } catch (const std::runtime_error& error) {
+    return std::string(error.what());
+  }
+}
+
+std::variant<Config, std::string> LoadConfig(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) return "cannot read " + path;
+  std::ostringstream text;
+  text << file.rdbuf();
+  auto parsed = ParseConfig(text.str());
+  if (auto* error = std::get_if<std::string>(&parsed)) return path + ": " + *error;
+  return parsed;
+}
+
+std::string ValidateConfig(const Config& config) {
+  constexpr std::uint64_t kDayMs = 24ull * 3600 * 1000;
+  if (config.region.empty() || config.region.size() > 32 ||
+      config.region.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") != std::string::npos)
+    return "[node] region must be 1 to 32 of a-z, 0-9 and -";
+  if (config.route_retention_ms != 0 && config.route_retention_ms < kDayMs && !config.test_seams)
+    return "[retention] routes_seconds must be at least 86400 (or 0, never): callers rely on 24 hours";
+  if (config.lease_ms < 100) return "[claims] lease_ms must be at least 100";
+  if (static_cast<std::int64_t>(config.lease_ms) > config.limits.lease_ms_max)
+    return "[claims] lease_ms must not exceed [limits] lease_ms_max";
+  if (config.tls_certificate_file.empty() != config.tls_key_file.empty())
+    return "[tls] needs both certificate_file and key_file, or neither";
+  if (config.limits.header_bytes_max < 1024) return "[limits] header_bytes_max must be at least 1024";
+  if (config.limits.connections_max == 0) return "[limits] connections_max must be at least 1";
+  if (config.hot_bytes_max < (1u << 20)) return "[storage] hot_bytes_max must be at least 1048576";
+  static const std::set<std::string> kLevels = {"trace", "debug", "info", "warn", "error"};
+  if (!kLevels.count(config.log_level))
+    return "[log] level must be trace, debug, info, warn or error";
+  return "";
+}
+
+const char* PolicyName(MismatchPolicy policy) {
+  return policy == OFF ? "off" : policy == OBSERVE ? "observe" : "reject";
+}
+
+bool ParsePolicy(std::string_view name, MismatchPolicy& policy) {
+  if (name == "reject") policy = REJECT;
+  else if (name == "observe") policy = OBSERVE;
+  else if (name == "off") policy = OFF;
+  else return false;
+  return true;
+}
+
+}  // namespace once

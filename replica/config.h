@@ -1,0 +1,76 @@
+// What an operator may set. ops/config/once.toml documents every option with its reason.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "replica/ledger/records.pb.h"
+#include "replica/limits.h"
+
+namespace once {
+
+enum class SpecProfile { kV11, kV17 };
+
+struct Config {
+  // [node]
+  std::string region = "local";
+  std::string listen_address = "127.0.0.1";
+  std::uint16_t listen_port = 8100;
+  std::string data_dir;
+  SpecProfile spec_profile = SpecProfile::kV11;
+  bool test_seams = false;
+  bool metrics_public = false;
+  bool insecure_dev = false;      // no credentials: only the command line can say so
+  std::int64_t clock_skew_bound_ms = 1000;
+
+  // [tls]
+  std::string tls_certificate_file;
+  std::string tls_key_file;
+
+  // [auth]
+  std::string credentials_file;
+
+  // [retention] milliseconds; 0 never expires
+  std::uint64_t route_retention_ms = 24ull * 3600 * 1000;
+  std::uint64_t claim_retention_ms = 24ull * 3600 * 1000;
+  std::uint64_t run_retention_ms = 7ull * 24 * 3600 * 1000;
+  std::uint64_t invocation_retention_ms = 14ull * 24 * 3600 * 1000;  // advertised; Layer 2
+
+  // [claims]
+  std::uint64_t lease_ms = 30'000;
+
+  // [storage]
+  std::uint64_t slots_max = 50'000'000;
+  std::uint64_t slot_bytes_max = 64ull << 30;
+  bool evict_oldest = false;
+  std::size_t hot_bytes_max = 48u << 20;
+  std::int64_t inline_sync_us_max = 1000;
+
+  // [log]
+  std::string log_level = "info";
+  bool log_json = false;
+
+  // [[policy]]
+  std::vector<RoutePolicy> policies;
+
+  // [limits]
+  Limits limits;
+};
+
+/// Parses TOML text. The error names the line and the option; an unknown option is an error, because
+/// a misspelt bound is no bound.
+std::variant<Config, std::string> ParseConfig(std::string_view text);
+std::variant<Config, std::string> LoadConfig(const std::string& path);
+
+/// Relations between options that a single value cannot show; empty when all hold.
+std::string ValidateConfig(const Config& config);
+
+const char* PolicyName(MismatchPolicy policy);
+/// False when `name` is none of reject, observe, off.
+bool ParsePolicy(std::string_view name, MismatchPolicy& policy);
+
+}  // namespace once

@@ -1,0 +1,48 @@
+// Who may call. Keys are 256 bits of randomness, kept only as SHA-256.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+namespace once {
+
+struct Credential {
+  std::string id;       // shown to the operator; says nothing about the key
+  std::string tenant;
+  std::string actor;
+  std::vector<std::string> scopes;  // runs, claims, admin
+  std::string sha256;   // hex, of the key
+  std::int64_t created_ms = 0;
+  bool revoked = false;
+
+  bool May(std::string_view scope) const;
+};
+
+/// The credentials file: a JSON list. Several active keys of one actor make rotation possible.
+class Credentials {
+ public:
+  static std::variant<Credentials, std::string> Parse(std::string_view json_text);
+
+  /// The active credential behind a bearer key, or null. The look-up is by the key's hash, so its
+  /// time says nothing about how much of a guess was right. The pointer lives as long as *this.
+  const Credential* Find(std::string_view key) const;
+
+  const std::vector<Credential>& all() const { return all_; }
+  /// The file's text: one credential per entry, never a key.
+  std::string Serialize() const;
+  void Add(Credential credential);
+  /// False when no active credential has that id.
+  bool Revoke(std::string_view id);
+
+ private:
+  void Index();
+
+  std::vector<Credential> all_;
+  std::unordered_map<std::string, std::size_t> by_hash_;  // raw digest -> place in all_
+};
+
+}  // namespace once

@@ -1,0 +1,142 @@
+#include "replica/ledger/claims.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "conflict/survivor.h"
+#include "replica/ledger/run_id.h"
+
+namespace once {
+namespace {
+
+constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+
+bool SameRequest(const Claim& claim, const Begin& begin) {
+  return claim.fingerprint_version() == begin.fingerprint_version() &&
+         claim.fingerprint() == begin.fingerprint();
+}
+
+std::int64_t RetentionEnd(std::int64_t from_ms, std::uint64_t retention_ms) {
+  return retention_ms == 0 ? kNever : AddMillis(from_ms, retention_ms);
+}
+
+// An open claim can still become a result: pending, or retryable while its retention lasts.
+bool Open(const Claim& claim, std::int64_t now_ms, std::int64_t skew_ms) {
+  if (claim.state() == PENDING)
+    return now_ms < AddMillis(RetentionEnd(claim.lease_until_ms(), claim.retention_ms()),
+                              static_cast<std::uint64_t>(skew_ms));
+  return claim.state() == RETRYABLE &&
+         now_ms < AddMillis(claim.expires_ms(), static_cast<std::uint64_t>(skew_ms));
+}
+
+void TakeUp(Claim& claim, const Begin& begin, std::int64_t now_ms, std::uint64_t fence,
+            const ClaimRules& rules) {
+  claim.set_version(claim.version() + 1);
+  claim.set_state(PENDING);
+  claim.set_fence(fence);
+  claim.set_lease_ms(begin.lease_ms());
+  claim.set_lease_until_ms(AddMillis(now_ms, begin.lease_ms()));
+  claim.set_lease_boot(rules.boot);
+  claim.set_taken_up_ms(now_ms);
+  claim.set_finalised_ms(0);
+  claim.set_expires_ms(0);
+  claim.set_retention_ms(begin.retention_ms());
+  claim.set_tries(claim.tries() + 1);
+  claim.set_actor(begin.actor());
+  claim.clear_outcome();
+}
+
+// Claims stay ordered by run id, so that equal sets are equal bytes.
+Claim* AddClaim(Slot& slot, std::string run_id) {
+  Claim* claim = slot.add_claims();
+  claim->set_run_id(std::move(run_id));
+  int at = slot.claims_size() - 1;
+  for (; at > 0 && slot.claims(at - 1).run_id() > slot.claims(at).run_id(); --at)
+    slot.mutable_claims()->SwapElements(at - 1, at);
+  return slot.mutable_claims(at);
+}
+
+}  // namespace
+
+std::int64_t AddMillis(std::int64_t at_ms, std::uint64_t more_ms) {
+  if (more_ms > static_cast<std::uint64_t>(kNever) ||
+      at_ms > kNever - static_cast<std::int64_t>(more_ms))
+    return kNever;
+  return at_ms + static_cast<std::int64_t>(more_ms);
+}
+
+std::int64_t ClaimRules::LeaseEnd(const Claim& claim) const {
+  if (claim.region() != region)
+    return AddMillis(claim.lease_until_ms(), static_cast<std::uint64_t>(skew_ms));
+  if (claim.lease_boot() == boot) return claim.lease_until_ms();
+  return std::max(claim.lease_until_ms(), AddMillis(boot_stamp_ms, claim.lease_ms()));
+}
+
+BeginResult BeginOn(Slot& slot, const Begin& begin, const Stamp& stamp, std::uint64_t fence,
+                    const ClaimRules& rules) {
+  const std::int64_t now_ms = stamp.now_ms;
+  if (const Claim* survivor = SurvivorAt(slot, now_ms, rules.skew_ms)) {
+    Claim* claim = FindClaim(slot, survivor->run_id());
+    const bool same = SameRequest(*claim, begin);
+    if (!same && begin.mismatch() == REJECT) return {Begun::kMismatch, claim, false, true};
+    return {Begun::kReplay, claim, false, !same};
+  }
+  for (Claim& claim : *slot.mutable_claims()) {
+    if (!Open(claim, now_ms, rules.skew_ms)) continue;
+    const bool own = claim.region() == rules.region;
+    const bool leased = claim.state() == PENDING && now_ms < rules.LeaseEnd(claim);
+    if (leased) return {Begun::kInFlight, &claim};
+    // Another region's claim is never taken over, and one that nobody works on blocks nobody.
+    if (!own) continue;
+    const bool same = SameRequest(claim, begin);
+    if (!same && begin.mismatch() == REJECT) return {Begun::kMismatch, &claim, false, true};
+    const bool reclaimed = claim.state() == PENDING;
+    TakeUp(claim, begin, now_ms, fence, rules);
+    return {Begun::kTakenUp, &claim, reclaimed, !same};
+  }
+  Claim* claim = AddClaim(slot, MintRunId(now_ms, rules.region, stamp.entropy[0]));
+  claim->set_region(rules.region);
+  claim->set_fingerprint(begin.fingerprint());
+  claim->set_fingerprint_version(begin.fingerprint_version());
+  claim->set_created_ms(now_ms);
+  TakeUp(*claim, begin, now_ms, fence, rules);
+  return {Begun::kNew, claim};
+}
+
+bool SettleClaim(Claim& claim, std::uint64_t fence, ClaimState state, const Outcome& outcome,
+                 std::int64_t now_ms) {
+  if (claim.state() != PENDING || claim.fence() != fence) return false;
+  claim.set_version(claim.version() + 1);
+  claim.set_state(state);
+  claim.set_finalised_ms(now_ms);
+  claim.set_expires_ms(RetentionEnd(now_ms, claim.retention_ms()));
+  if (state != RELEASED) *claim.mutable_outcome() = outcome;
+  return true;
+}
+
+bool RenewClaim(Claim& claim, std::uint64_t fence, std::uint64_t lease_ms, std::int64_t now_ms,
+                const ClaimRules& rules) {
+  if (claim.state() != PENDING || claim.fence() != fence) return false;
+  claim.set_version(claim.version() + 1);
+  claim.set_lease_ms(lease_ms);
+  claim.set_lease_until_ms(AddMillis(now_ms, lease_ms));
+  claim.set_lease_boot(rules.boot);
+  return true;
+}
+
+Claim* FindClaim(Slot& slot, std::string_view run_id) {
+  for (Claim& claim : *slot.mutable_claims())
+    if (claim.run_id() == run_id) return &claim;
+  return nullptr;
+}
+
+std::int64_t LatestEnd(const Slot& slot) {
+  std::int64_t end_ms = 0;
+  for (const Claim& claim : slot.claims())
+    end_ms = std::max(end_ms, claim.state() == PENDING
+                                  ? RetentionEnd(claim.lease_until_ms(), claim.retention_ms())
+                                  : claim.expires_ms());
+  return end_ms;
+}
+
+}  // namespace once

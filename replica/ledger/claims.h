@@ -1,0 +1,63 @@
+// The life of a claim inside one slot: begin, settle, renew. Pure functions over the slot.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "conflict/claim.pb.h"
+#include "replica/ledger/answer.h"
+#include "replica/ledger/command.pb.h"
+
+namespace once {
+
+/// What the rules depend on besides the slot and the command.
+struct ClaimRules {
+  std::string region;
+  std::int64_t skew_ms = 0;
+  std::uint64_t boot = 0;
+  std::int64_t boot_stamp_ms = 0;
+
+  /// When the lease of one of our own claims ends: in full again after a restart, because nobody
+  /// counted its time while the node was down.
+  std::int64_t LeaseEnd(const Claim& claim) const;
+};
+
+enum class Begun {
+  kNew,        // a claim was added
+  kTakenUp,    // a retryable claim, or one whose lease ran out, has a new owner
+  kReplay,
+  kInFlight,
+  kMismatch,
+};
+
+struct BeginResult {
+  Begun begun;
+  Claim* claim;             // the claim the answer is about; never null
+  bool reclaimed = false;
+  bool mismatched = false;  // with kReplay or kTakenUp: the policy let a differing body through
+};
+
+/// Decides a begin on `slot`, and for kNew and kTakenUp changes it: state pending, lease from now,
+/// fence = `fence`.
+BeginResult BeginOn(Slot& slot, const Begin& begin, const Stamp& stamp, std::uint64_t fence,
+                    const ClaimRules& rules);
+
+/// Moves a claim that is pending under `fence` to `state`. False (and no change) when the fence is
+/// not the claim's current one or the claim is not pending.
+bool SettleClaim(Claim& claim, std::uint64_t fence, ClaimState state, const Outcome& outcome,
+                 std::int64_t now_ms);
+
+/// Extends the lease of a claim that is pending under `fence`.
+bool RenewClaim(Claim& claim, std::uint64_t fence, std::uint64_t lease_ms, std::int64_t now_ms,
+                const ClaimRules& rules);
+
+/// The claim with that run id, or null.
+Claim* FindClaim(Slot& slot, std::string_view run_id);
+
+/// When the last claim of the slot may be forgotten; INT64_MAX for never.
+std::int64_t LatestEnd(const Slot& slot);
+
+/// a + b without overflow, for times that may be "never".
+std::int64_t AddMillis(std::int64_t at_ms, std::uint64_t more_ms);
+
+}  // namespace once

@@ -1,0 +1,209 @@
+#include "replica/ledger/ledger.h"
+
+#include <algorithm>
+
+#include "conflict/forget.h"
+#include "replica/env/check.h"
+#include "replica/ledger/effects.h"
+#include "replica/ledger/run_id.h"
+
+namespace once {
+namespace {
+
+constexpr std::uint32_t kSlotFormat = 1;
+constexpr std::uint32_t kHeadFormat = 1;
+
+// Everything of a claim but its stored answer, which may be large.
+Claim Summary(const Claim& claim) {
+  Claim copy;
+  copy.set_run_id(claim.run_id());
+  copy.set_region(claim.region());
+  copy.set_version(claim.version());
+  copy.set_state(claim.state());
+  copy.set_fence(claim.fence());
+  copy.set_lease_ms(claim.lease_ms());
+  copy.set_lease_until_ms(claim.lease_until_ms());
+  copy.set_created_ms(claim.created_ms());
+  copy.set_finalised_ms(claim.finalised_ms());
+  copy.set_expires_ms(claim.expires_ms());
+  copy.set_tries(claim.tries());
+  return copy;
+}
+
+Answer AboutClaim(Answer::Kind kind, const Claim& claim, const std::string& hash) {
+  Answer answer;
+  answer.kind = kind;
+  answer.claim = Summary(claim);
+  answer.hash = hash;
+  return answer;
+}
+
+}  // namespace
+
+Ledger::Ledger(Tables& tables, LedgerOptions options, std::int64_t boot_ms)
+    : tables_(tables), options_(std::move(options)) {
+  Head& head = tables_.head();
+  head.set_format(kHeadFormat);
+  head.set_boot(head.boot() + 1);
+  head.set_stamp_ms(std::max(head.stamp_ms(), boot_ms));
+  rules_ = {options_.region, options_.skew_ms, head.boot(), head.stamp_ms()};
+}
+
+Answer Ledger::Apply(const Command& command, Stamp stamp) {
+  Head& head = tables_.head();
+  stamp.now_ms = std::max(stamp.now_ms, head.stamp_ms());
+  head.set_stamp_ms(stamp.now_ms);
+  head.set_fence(head.fence() + 1);
+  switch (command.body_case()) {
+    case Command::kBegin: return Begin_(command.begin(), stamp);
+    case Command::kSettle: return Settle_(command.settle(), stamp);
+    case Command::kRenew: return Renew_(command.renew(), stamp);
+    case Command::kMutation: return Mutate(command.mutation(), stamp);
+    case Command::kAdvanceRun: return Advance(command.advance_run(), stamp);
+    case Command::kExpireDue: return Expire(command.expire_due(), stamp);
+    case Command::kSetPolicy: return Policy(command.set_policy(), stamp);
+    case Command::BODY_NOT_SET: break;
+  }
+  Check(false, "a command has a body");
+  return {};
+}
+
+Answer Ledger::Begin_(const Begin& begin, const Stamp& stamp) {
+  const std::string& hash = begin.slot().hash();
+  Slot* slot = tables_.FindSlot(hash);
+  Answer room;
+  const bool fresh = slot == nullptr;
+  if (fresh) {
+    if (!MakeRoom(room)) {
+      room.kind = Answer::Kind::kFull;
+      return room;
+    }
+    slot = &tables_.NewSlot(hash);
+    slot->set_format(kSlotFormat);
+    slot->set_surface(begin.slot().surface());
+    slot->set_tenant(begin.slot().tenant());
+    slot->set_endpoint(begin.slot().endpoint());
+    slot->set_key(begin.slot().key());
+  } else {
+    // SHA-256 over length-prefixed parts does not collide; a record that says otherwise is corrupt.
+    Check(slot->tenant() == begin.slot().tenant() && slot->key() == begin.slot().key() &&
+              slot->endpoint() == begin.slot().endpoint(),
+          "a slot's tuple is the one its key was made of");
+    Forget(*slot, stamp.now_ms, options_.skew_ms, options_.grace_ms, true);
+  }
+  const BeginResult result = BeginOn(*slot, begin, stamp, tables_.head().fence(), rules_);
+  static constexpr Answer::Kind kKinds[] = {Answer::Kind::kExecute, Answer::Kind::kExecute,
+                                            Answer::Kind::kReplay, Answer::Kind::kInFlight,
+                                            Answer::Kind::kMismatch};
+  Answer answer = AboutClaim(kKinds[static_cast<int>(result.begun)], *result.claim, hash);
+  answer.reclaimed = result.reclaimed;
+  answer.mismatched = result.mismatched;
+  answer.evicted = room.evicted;
+  if (answer.kind == Answer::Kind::kReplay) answer.outcome = result.claim->outcome();
+  if (answer.kind == Answer::Kind::kInFlight)
+    answer.retry_after_ms = std::max<std::int64_t>(1, rules_.LeaseEnd(*result.claim) - stamp.now_ms);
+  if (answer.kind == Answer::Kind::kExecute) {
+    if (fresh) Index(*slot, hash);
+    tables_.Touch(hash);
+  }
+  return answer;
+}
+
+Claim* Ledger::Locate(std::string_view tenant, const std::string& hash, std::string_view run_id,
+                      Answer& answer) {
+  answer.kind = Answer::Kind::kNotFound;
+  Slot* slot = tables_.FindSlot(hash);
+  // A foreign tenant's claim looks like none at all.
+  if (!slot || slot->tenant() != tenant) return nullptr;
+  return FindClaim(*slot, run_id);
+}
+
+Answer Ledger::Settle_(const Settle& settle, const Stamp& stamp) {
+  Answer answer;
+  Claim* claim = Locate(settle.tenant(), settle.hash(), settle.run_id(), answer);
+  if (!claim) return answer;
+  if (SettleClaim(*claim, settle.fence(), settle.state(), settle.outcome(), stamp.now_ms)) {
+    tables_.Touch(settle.hash());
+    answer = AboutClaim(Answer::Kind::kDone, *claim, settle.hash());
+    answer.outcome = claim->outcome();
+    answer.woken.push_back(settle.hash());
+    return answer;
+  }
+  // The same owner saying the same thing again, because the first answer got lost, is no conflict.
+  const bool repeated = claim->fence() == settle.fence() && claim->state() == settle.state() &&
+                        (settle.state() == RELEASED || claim->outcome().SerializeAsString() ==
+                                                           settle.outcome().SerializeAsString());
+  answer = AboutClaim(repeated ? Answer::Kind::kReplay : Answer::Kind::kStaleFence, *claim,
+                      settle.hash());
+  answer.outcome = claim->outcome();
+  return answer;
+}
+
+Answer Ledger::Renew_(const Renew& renew, const Stamp& stamp) {
+  Answer answer;
+  Claim* claim = Locate(renew.tenant(), renew.hash(), renew.run_id(), answer);
+  if (!claim) return answer;
+  if (!RenewClaim(*claim, renew.fence(), renew.lease_ms(), stamp.now_ms, rules_))
+    return AboutClaim(Answer::Kind::kStaleFence, *claim, renew.hash());
+  tables_.Touch(renew.hash());
+  return AboutClaim(Answer::Kind::kDone, *claim, renew.hash());
+}
+
+Answer Ledger::Admit(const Mutation& mutation, const Stamp& stamp) {
+  if (mutation.admitted_fence() == 0) return Begin_(mutation.begin(), stamp);
+  const std::string& hash = mutation.begin().slot().hash();
+  if (Slot* slot = tables_.FindSlot(hash))
+    for (const Claim& claim : slot->claims())
+      if (claim.state() == PENDING && claim.fence() == mutation.admitted_fence())
+        return AboutClaim(Answer::Kind::kExecute, claim, hash);
+  Answer answer;
+  answer.kind = Answer::Kind::kStaleFence;
+  return answer;
+}
+
+Answer Ledger::Mutate(const Mutation& mutation, const Stamp& stamp) {
+  Answer answer;
+  answer.claim.set_run_id(MintRunId(stamp.now_ms, options_.region, stamp.entropy[0]));
+  answer.claim.set_tries(1);
+  if (mutation.has_begin()) {
+    answer = Admit(mutation, stamp);
+    if (answer.kind != Answer::Kind::kExecute || mutation.reserve_only()) return answer;
+  }
+  const EffectContext context{tables_,          stamp, options_.region, answer.claim.run_id(),
+                              answer.claim.tries(), options_.run_retention_ms};
+  Effect effect = Execute(mutation, context);
+  answer.kind = Answer::Kind::kDone;
+  answer.run_id = effect.run_id;
+  if (mutation.has_begin()) {
+    Claim* claim = FindClaim(*tables_.FindSlot(answer.hash), answer.claim.run_id());
+    const bool settled = SettleClaim(*claim, answer.claim.fence(),
+                                     StateFor(effect.outcome.status()), effect.outcome, stamp.now_ms);
+    Check(settled, "an admitted claim is pending under the fence it was admitted with");
+    tables_.Touch(answer.hash);
+    answer.claim = Summary(*claim);
+    answer.woken.push_back(answer.hash);
+  }
+  answer.outcome = std::move(effect.outcome);
+  return answer;
+}
+
+Answer Ledger::Advance(const AdvanceRun& advance, const Stamp& stamp) {
+  const EffectContext context{tables_, stamp, options_.region, advance.run_id(), 1,
+                              options_.run_retention_ms};
+  Answer answer;
+  answer.kind = Answer::Kind::kDone;
+  if (AdvanceOneStep(advance, context)) answer.run_id = advance.run_id();
+  return answer;
+}
+
+Answer Ledger::Policy(const SetPolicy& set, const Stamp&) {
+  if (set.remove())
+    tables_.ErasePolicy(set.policy());
+  else
+    tables_.PutPolicy(set.policy());
+  Answer answer;
+  answer.kind = Answer::Kind::kDone;
+  return answer;
+}
+
+}  // namespace once

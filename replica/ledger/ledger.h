@@ -1,0 +1,67 @@
+// The ledger: the deterministic state machine that everything else carries commands to.
+//
+//   (state, command, stamp) -> (state', answer)
+//
+// No clock, disk, socket, thread or randomness of its own. The state lives in Tables; applying the
+// same commands with the same stamps to the same state gives the same bytes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "replica/ledger/answer.h"
+#include "replica/ledger/claims.h"
+#include "replica/ledger/command.pb.h"
+#include "replica/storage/tables.h"
+
+namespace once {
+
+struct LedgerOptions {
+  std::string region;
+  std::int64_t skew_ms = 1000;
+  std::int64_t grace_ms = 0;              // single-region keeps nothing beyond expiry plus skew
+  std::uint64_t slots_max = 50'000'000;
+  std::uint64_t slot_bytes_max = 64ull << 30;
+  bool evict_oldest = false;              // at the bound: oldest settled claims go, instead of kFull
+  std::uint64_t run_retention_ms = 7ull * 24 * 3600 * 1000;
+};
+
+class Ledger {
+ public:
+  /// Counts a start of the node: leases that were given before it run anew from `boot_ms`.
+  Ledger(Tables& tables, LedgerOptions options, std::int64_t boot_ms);
+
+  /// The stamp's time is raised to the highest one applied before, so time never falls in here.
+  /// May throw KvUnreadable before it changed anything that matters.
+  Answer Apply(const Command& command, Stamp stamp);
+
+  const ClaimRules& rules() const { return rules_; }
+
+ private:
+  Answer Begin_(const Begin& begin, const Stamp& stamp);
+  Answer Settle_(const Settle& settle, const Stamp& stamp);
+  Answer Renew_(const Renew& renew, const Stamp& stamp);
+  Answer Mutate(const Mutation& mutation, const Stamp& stamp);
+  Answer Admit(const Mutation& mutation, const Stamp& stamp);
+  Answer Advance(const AdvanceRun& advance, const Stamp& stamp);
+  Answer Expire(const ExpireDue& expire, const Stamp& stamp);
+  Answer Policy(const SetPolicy& set, const Stamp& stamp);
+
+  /// The claim behind (hash, run id) of that tenant, or null; `answer` then says why.
+  Claim* Locate(std::string_view tenant, const std::string& hash, std::string_view run_id,
+                Answer& answer);
+  /// Room for one more slot, making it if the options allow.
+  bool MakeRoom(Answer& answer);
+  void Index(Slot& slot, const std::string& hash);
+  void ExpireSlot(const Tables::Due& due, std::int64_t now_ms, Answer& answer);
+
+  Tables& tables_;
+  const LedgerOptions options_;
+  ClaimRules rules_;
+};
+
+/// True for the states that a duplicate may be answered with.
+inline bool IsFinal(ClaimState state) { return state == COMPLETED || state == TERMINAL_FAILURE; }
+
+}  // namespace once

@@ -1,0 +1,29 @@
+// The built-in workflows, so that a newcomer sees runs happen. Every step is one ledger command, so
+// a crash between two steps repeats neither.
+//
+//   noop      ends at once
+//   delay     ends after inputs.delayMs; may be cancelled meanwhile
+//   append    writes two channel.written events, then ends
+//   fail      its admission ends with inputs.status for the first inputs.times tries, then as noop
+//   approval  suspends at node "approve" until it is approved or rejected
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "replica/ledger/effects.h"
+
+namespace once {
+
+/// The built-in behind a workflow id the caller may use, or empty. The conformance-* aliases are
+/// known only where test seams are on.
+std::string_view BuiltInFor(std::string_view workflow_id, bool test_seams);
+
+bool IsTerminal(RunStatus status);
+
+Run StartRun(const CreateRun& create, const Mutation& mutation, const EffectContext& context);
+void CancelRunNow(Run& run, std::string_view reason, const EffectContext& context);
+void DecideApproval(Run& run, bool approved, const std::string& payload,
+                    const EffectContext& context);
+
+}  // namespace once

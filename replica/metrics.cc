@@ -1,0 +1,172 @@
+#include "replica/metrics.h"
+
+#include <prometheus/counter.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+#include <prometheus/text_serializer.h>
+
+#include <array>
+#include <mutex>
+#include <set>
+#include <unordered_map>
+
+namespace once {
+namespace {
+
+struct EventName {
+  const char* name;
+  const char* help;
+};
+constexpr std::array<EventName, 8> kEvents = {{
+    {"once_claims_total", "Requests that were admitted for execution."},
+    {"once_replays_total", "Requests answered from the store."},
+    {"once_in_flight_total", "Requests refused because another one with their key is under way."},
+    {"once_mismatches_total", "Requests whose body differs from the one their key belongs to."},
+    {"once_reclaims_total", "Claims taken over after their owner's lease ran out."},
+    {"once_retryable_outcomes_total", "Outcomes that leave the key free for a retry."},
+    {"once_stale_fences_total", "Settlements refused because another owner has the claim."},
+    {"once_refused_total", "Requests refused because nothing could be promised or stored."},
+}};
+
+const prometheus::Histogram::BucketBoundaries kSeconds = {
+    0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5};
+
+}  // namespace
+
+struct Metrics::Registry {
+  explicit Registry(std::size_t label_values_max) : label_values_max(label_values_max) {
+    for (std::size_t i = 0; i < kEvents.size(); ++i)
+      events[i] = &prometheus::BuildCounter().Name(kEvents[i].name).Help(kEvents[i].help).Register(all);
+    limited = &prometheus::BuildCounter()
+                   .Name("once_rate_limited_total")
+                   .Help("Requests answered 429 because their tenant is over its rate.")
+                   .Register(all);
+    requests = &prometheus::BuildHistogram()
+                    .Name("once_request_seconds")
+                    .Help("Time from a parsed request to its answer, by route and status class.")
+                    .Register(all);
+    sync = &prometheus::BuildHistogram()
+                .Name("once_sync_seconds")
+                .Help("Time of one sync of the store.")
+                .Register(all)
+                .Add({}, kSeconds);
+    expired = &Single("once_expired_claims_total", "Claims forgotten after their retention.");
+    evicted = &Single("once_evicted_slots_total", "Slots evicted at the size bound.");
+  }
+
+  prometheus::Counter& Single(const char* name, const char* help) {
+    return prometheus::BuildCounter().Name(name).Help(help).Register(all).Add({});
+  }
+
+  void Set(const char* name, const char* help, double value) {
+    auto& gauge = gauges[name];
+    if (!gauge) gauge = &prometheus::BuildGauge().Name(name).Help(help).Register(all).Add({});
+    gauge->Set(value);
+  }
+
+  // A flood of made-up tenants must not become a flood of time series.
+  std::string Capped(std::set<std::string, std::less<>>& seen, std::string_view value) {
+    if (seen.find(value) != seen.end()) return std::string(value);
+    if (seen.size() >= label_values_max) return "other";
+    return *seen.emplace(value).first;
+  }
+
+  using Row = std::array<prometheus::Counter*, kEvents.size()>;
+  Row& RowOf(std::string_view tenant, std::string_view route) {
+    const std::string place = std::string(tenant) + '\0' + std::string(route);
+    if (const auto at = rows.find(place); at != rows.end()) return at->second;
+    const std::string shown_tenant = Capped(tenants, tenant);
+    const std::string shown_route = Capped(routes, route);
+    Row row{};
+    for (std::size_t i = 0; i < kEvents.size(); ++i)
+      row[i] = &events[i]->Add({{"tenant", shown_tenant}, {"route", shown_route}});
+    if (rows.size() >= 4 * label_values_max) return overflow = row;
+    return rows.emplace(place, row).first->second;
+  }
+
+  const std::size_t label_values_max;
+  prometheus::Registry all;
+  std::array<prometheus::Family<prometheus::Counter>*, kEvents.size()> events{};
+  prometheus::Family<prometheus::Counter>* limited = nullptr;
+  prometheus::Family<prometheus::Histogram>* requests = nullptr;
+  prometheus::Histogram* sync = nullptr;
+  prometheus::Counter* expired = nullptr;
+  prometheus::Counter* evicted = nullptr;
+  std::unordered_map<std::string, prometheus::Gauge*> gauges;
+  std::mutex mutex;  // guards everything below
+  std::set<std::string, std::less<>> tenants, routes;
+  std::unordered_map<std::string, Row> rows;
+  std::unordered_map<std::string, prometheus::Histogram*> by_request;
+  Row overflow{};
+};
+
+Metrics::Metrics(std::size_t label_values_max)
+    : registry_(std::make_unique<Registry>(label_values_max)) {}
+Metrics::~Metrics() = default;
+
+void Metrics::Count(Event event, std::string_view tenant, std::string_view route) {
+  const std::lock_guard lock(registry_->mutex);
+  registry_->RowOf(tenant, route)[static_cast<std::size_t>(event)]->Increment();
+}
+
+void Metrics::Request(std::string_view route, int status, std::int64_t micros) {
+  const std::lock_guard lock(registry_->mutex);
+  const std::string place = std::string(route) + static_cast<char>('0' + status / 100);
+  auto& histogram = registry_->by_request[place];
+  if (!histogram)
+    histogram = &registry_->requests->Add(
+        {{"route", std::string(route)}, {"status", std::string(1, place.back()) + "xx"}}, kSeconds);
+  histogram->Observe(static_cast<double>(micros) / 1e6);
+}
+
+void Metrics::Limited(std::string_view tenant) {
+  const std::lock_guard lock(registry_->mutex);
+  registry_->limited->Add({{"tenant", registry_->Capped(registry_->tenants, tenant)}}).Increment();
+}
+
+void Metrics::Sync(std::int64_t micros) {
+  registry_->sync->Observe(static_cast<double>(micros) / 1e6);
+}
+void Metrics::Expired(std::uint64_t claims) {
+  registry_->expired->Increment(static_cast<double>(claims));
+}
+void Metrics::Evicted(std::uint64_t claims) {
+  registry_->evicted->Increment(static_cast<double>(claims));
+}
+
+std::string Metrics::Text(const Gauges& gauges) {
+  {
+    const std::lock_guard lock(registry_->mutex);
+    Registry& r = *registry_;
+    r.Set("once_slots", "Slots in the store.", static_cast<double>(gauges.slots));
+    r.Set("once_slot_bytes", "Bytes of all slots.", static_cast<double>(gauges.slot_bytes));
+    r.Set("once_hot_slots", "Slots in memory.", static_cast<double>(gauges.hot_slots));
+    r.Set("once_commit_queue", "Answers that wait for a sync.",
+          static_cast<double>(gauges.queue_depth));
+    r.Set("once_waiting_callers", "Callers joined to a claim in flight.",
+          static_cast<double>(gauges.waiters));
+    r.Set("once_connections", "Open client connections.", static_cast<double>(gauges.connections));
+    r.Set("once_clock_offset_seconds", "Wall clock minus the node's clock.",
+          static_cast<double>(gauges.clock_offset_ms) / 1e3);
+    r.Set("once_clock_safe", "1 while the wall clock is within the skew bound.", gauges.clock_safe);
+    r.Set("once_store_failed", "1 after a failed sync: the node writes no more.",
+          gauges.store_failed);
+    r.Set("once_store_full", "1 while the disk has no space.", gauges.store_full);
+  }
+  return prometheus::TextSerializer().Serialize(registry_->all.Collect());
+}
+
+std::vector<std::string> Metrics::Names() {
+  std::vector<std::string> names;
+  for (const EventName& event : kEvents) names.emplace_back(event.name);
+  for (const char* name :
+       {"once_rate_limited_total", "once_request_seconds", "once_sync_seconds",
+        "once_expired_claims_total", "once_evicted_slots_total", "once_slots", "once_slot_bytes",
+        "once_hot_slots", "once_commit_queue", "once_waiting_callers", "once_connections",
+        "once_clock_offset_seconds", "once_clock_safe", "once_store_failed", "once_store_full"})
+    names.emplace_back(name);
+  return names;
+}
+
+}  // namespace once

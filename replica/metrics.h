@@ -1,0 +1,62 @@
+// Everything the node counts. Labels are tenants, routes and regions, never caller keys; distinct
+// values are capped, and what comes after the cap is counted under "other".
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace once {
+
+/// Safe from any thread.
+class Metrics {
+ public:
+  explicit Metrics(std::size_t label_values_max);
+  ~Metrics();
+
+  /// Counters per tenant and route.
+  enum class Event {
+    kClaim,      // admitted: execute it
+    kReplay,
+    kInFlight,
+    kMismatch,   // in every policy
+    kReclaim,    // a lease ran out and another caller took over
+    kRetryable,  // an outcome that will not be replayed
+    kStaleFence,
+    kRefused,    // 503 or 507 before anything was stored
+  };
+  void Count(Event event, std::string_view tenant, std::string_view route);
+
+  void Request(std::string_view route, int status, std::int64_t micros);
+  void Limited(std::string_view tenant);
+  void Sync(std::int64_t micros);
+  void Expired(std::uint64_t claims);
+  void Evicted(std::uint64_t claims);
+
+  /// Gauges, set when the page is asked for.
+  struct Gauges {
+    std::uint64_t slots = 0;
+    std::uint64_t slot_bytes = 0;
+    std::uint64_t hot_slots = 0;
+    std::uint64_t queue_depth = 0;    // answers that wait for a sync
+    std::uint64_t waiters = 0;        // callers joined to claims in flight
+    std::uint64_t connections = 0;
+    std::int64_t clock_offset_ms = 0;
+    bool clock_safe = true;
+    bool store_failed = false;
+    bool store_full = false;
+  };
+  /// The Prometheus text page.
+  std::string Text(const Gauges& gauges);
+
+  /// Every metric name, for the capability document.
+  static std::vector<std::string> Names();
+
+ private:
+  struct Registry;
+  std::unique_ptr<Registry> registry_;
+};
+
+}  // namespace once

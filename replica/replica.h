@@ -1,0 +1,85 @@
+// One node of one region: carries commands to the ledger, waits until they are durable, and lets
+// everyone know who is concerned. The world comes in as three things.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "replica/clock.h"
+#include "replica/config.h"
+#include "replica/env/kv_store.h"
+#include "replica/env/scheduler.h"
+#include "replica/ledger/ledger.h"
+#include "replica/metrics.h"
+#include "replica/policies.h"
+#include "replica/storage/commit.h"
+#include "replica/storage/tables.h"
+#include "replica/waiters.h"
+
+namespace once {
+
+struct World {
+  Scheduler& scheduler;
+  KvStore& store;
+  std::function<std::uint64_t()> entropy;  // unpredictable in production, seeded elsewhere
+};
+
+/// Owned by one thread; every call and callback is on it.
+class Replica {
+ public:
+  using Done = std::function<void(const Answer&)>;
+  using RunListener = std::function<void(const std::string& run_id)>;
+
+  /// Reads what the store has. May throw KvUnreadable.
+  Replica(World world, const Config& config, Metrics& metrics);
+
+  /// Makes this boot durable, resumes unfinished runs, starts expiry. `started` gets false when the
+  /// store refused.
+  void Start(std::function<void(bool)> started);
+  /// From now on every command is refused and every waiting caller looks again; `drained` is called
+  /// when all that was applied is durable.
+  void Stop(std::function<void()> drained);
+
+  /// Applies the command; `done` gets the answer once all it rests on is durable.
+  void Submit(Command command, Done done);
+  /// The same, but an answer kInFlight waits up to `wait_ms` for the other caller to settle.
+  void SubmitOrWait(Command command, std::int64_t wait_ms, Done done);
+  /// Runs `read` when everything applied so far is durable, so that it shows nothing that a crash
+  /// could take back. `failed` instead, when that can no longer be known.
+  void Read(std::function<void(Tables&)> read, std::function<void()> failed);
+
+  /// Called after a run's change is durable.
+  void SetRunListener(RunListener listener) { run_listener_ = std::move(listener); }
+
+  /// May this node promise anything? Empty, or why not.
+  std::string Unready();
+  Policies& policies() { return policies_; }
+  const ClaimRules& rules() const { return ledger_.rules(); }
+  std::int64_t NowMillis() { return clock_.NowMillis(); }
+  Scheduler& scheduler() { return scheduler_; }
+  Metrics::Gauges Gauges();
+
+ private:
+  void Settled(const Answer& answer);
+  void Resume(const std::string& run_id);
+  void ExpireSoon(std::int64_t delay_ms);
+  Stamp NextStamp();
+
+  Scheduler& scheduler_;
+  std::function<std::uint64_t()> entropy_;
+  Metrics& metrics_;
+  Tables tables_;
+  NodeClock clock_;
+  Ledger ledger_;
+  Commit commit_;
+  Waiters waiters_;
+  Policies policies_;
+  const std::size_t waiters_max_;
+  RunListener run_listener_;
+  bool started_ = false;
+  bool stopping_ = false;
+};
+
+}  // namespace once

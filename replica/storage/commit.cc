@@ -1,0 +1,67 @@
+#include "replica/storage/commit.h"
+
+#include <algorithm>
+
+namespace once {
+
+Commit::Commit(Tables& tables, KvStore& store, Scheduler& scheduler)
+    : tables_(tables), store_(store), scheduler_(scheduler) {}
+
+void Commit::WhenDurable(std::uint64_t batch, Done done) {
+  if (batch <= durable_) return done(Durable::kYes);
+  if (failed_) return done(Durable::kUnknown);
+  // A caller that waits for an older batch than the last one in line takes its place: answers in
+  // order of batches keep the queue a queue.
+  if (!waiting_.empty()) batch = std::max(batch, waiting_.back().first);
+  waiting_.emplace_back(batch, std::move(done));
+  Schedule();
+}
+
+void Commit::WhenAllDurable(Done done) {
+  WhenDurable(tables_.dirty() ? tables_.open_batch() : tables_.open_batch() - 1, std::move(done));
+}
+
+// Posted, not called: whatever the event loop already holds is applied first and shares the sync.
+void Commit::Schedule() {
+  if (scheduled_ || syncing_ || failed_ || !tables_.dirty()) return;
+  scheduled_ = true;
+  scheduler_.Post([this] {
+    scheduled_ = false;
+    Flush();
+  });
+}
+
+void Commit::Flush() {
+  const std::uint64_t batch = tables_.open_batch();
+  const KvStatus written = tables_.Flush();
+  full_ = written == KvStatus::kFull;
+  if (written == KvStatus::kFull) return Finish(batch, Durable::kFull);
+  if (written == KvStatus::kFailed) {
+    failed_ = true;
+    return Finish(UINT64_MAX, Durable::kUnknown);
+  }
+  syncing_ = true;
+  store_.Sync([this, batch](KvStatus synced) {
+    syncing_ = false;
+    if (synced != KvStatus::kOk) {
+      failed_ = true;
+      return Finish(UINT64_MAX, Durable::kUnknown);
+    }
+    durable_ = batch;
+    // The next sync starts before this one's callers are answered: the disk is the slow part.
+    if (tables_.dirty()) Schedule();
+    Finish(batch, Durable::kYes);
+  });
+}
+
+void Commit::Finish(std::uint64_t upto, Durable durable) {
+  if (durable == Durable::kFull) durable_ = std::max(durable_, upto);
+  while (!waiting_.empty() && waiting_.front().first <= upto) {
+    Done done = std::move(waiting_.front().second);
+    waiting_.pop_front();
+    done(durable);
+  }
+  Schedule();
+}
+
+}  // namespace once

@@ -1,0 +1,60 @@
+// Every key encoding on disk, in one place. The first byte is the table; integers are big-endian,
+// so byte order is number order.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace once::keys {
+
+inline std::string Big64(std::uint64_t n) {
+  std::string out(8, '\0');
+  for (int i = 7; i >= 0; --i, n >>= 8) out[static_cast<std::size_t>(i)] = static_cast<char>(n & 0xff);
+  return out;
+}
+inline std::uint64_t ReadBig64(std::string_view bytes) {
+  std::uint64_t n = 0;
+  for (int i = 0; i < 8; ++i) n = n << 8 | static_cast<std::uint8_t>(bytes[static_cast<std::size_t>(i)]);
+  return n;
+}
+/// Length first, so that no part can pose as the border of the next.
+inline std::string Part(std::string_view text) {
+  return Big64(text.size()).substr(4) + std::string(text);
+}
+
+inline std::string Head() { return "h"; }
+/// `hash` is the slot's 32-byte SlotKey.
+inline std::string Slot(std::string_view hash) { return "s" + std::string(hash); }
+inline std::string Run(std::string_view run_id) { return "r" + std::string(run_id); }
+/// Runs that are not at their end; value empty.
+inline std::string ActiveRun(std::string_view run_id) { return "a" + std::string(run_id); }
+inline std::string Event(std::string_view run_id, std::uint64_t sequence) {
+  return "e" + std::string(run_id) + Big64(sequence);
+}
+inline std::string Interrupt(std::string_view token) { return "i" + std::string(token); }
+inline std::string Webhook(std::string_view tenant, std::string_view id) {
+  return "w" + Part(tenant) + std::string(id);
+}
+inline std::string Policy(std::string_view tenant, std::string_view route) {
+  return "p" + Part(tenant) + std::string(route);
+}
+
+/// What an expiry entry points at.
+enum class Expiring : char { kSlot = 's', kRun = 'r' };
+/// In order of time, then of id: the expirer reads from the front and stops at the first entry that
+/// is not due.
+inline std::string Expiry(std::int64_t at_ms, Expiring kind, std::string_view id) {
+  return "x" + Big64(static_cast<std::uint64_t>(at_ms)) + static_cast<char>(kind) + std::string(id);
+}
+inline constexpr std::size_t kExpiryPrefixBytes = 1 + 8 + 1;
+
+/// The first key after every key that starts with `prefix` (which must not be all 0xff).
+inline std::string After(std::string prefix) {
+  while (static_cast<std::uint8_t>(prefix.back()) == 0xff) prefix.pop_back();
+  prefix.back() = static_cast<char>(static_cast<std::uint8_t>(prefix.back()) + 1);
+  return prefix;
+}
+
+}  // namespace once::keys

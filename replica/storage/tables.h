@@ -1,0 +1,116 @@
+// Typed access to what the ledger stores, over the kv seam.
+//
+// Changes are visible to the ledger at once and reach the store as one batch per Flush. Until then
+// they live here: slots in the hot table (pinned while dirty), everything else in `pending_`.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "conflict/claim.pb.h"
+#include "replica/env/kv_store.h"
+#include "replica/ledger/records.pb.h"
+#include "replica/storage/keys.h"
+
+namespace once {
+
+class Tables {
+ public:
+  /// `hot_bytes_max` bounds the slots kept in memory; dirty ones may exceed it until the next Flush.
+  Tables(KvStore& store, std::size_t hot_bytes_max);
+
+  /// The numbers that travel with every batch. Mutable: the ledger counts in it.
+  Head& head() { return head_; }
+  const Head& head() const { return head_; }
+
+  /// The slot, or null. Valid until the next FindSlot, NewSlot, EraseSlot, Flush or Rollback.
+  Slot* FindSlot(std::string_view hash);
+  /// A new, empty, dirty slot at `hash`, where there is none.
+  Slot& NewSlot(std::string_view hash);
+  /// Must follow every change of a slot that FindSlot returned.
+  void Touch(std::string_view hash);
+  void EraseSlot(std::string_view hash);
+  /// The batch that makes the slot's present state durable; 0 when it already is on disk.
+  std::uint64_t BatchOf(std::string_view hash) const;
+
+  std::optional<Run> FindRun(std::string_view run_id);
+  void PutRun(const Run& run);
+  void EraseRun(const Run& run);
+  std::vector<std::string> ActiveRuns();
+
+  void AppendEvent(std::string_view run_id, const RunEvent& event);
+  /// Events with sequence >= from, in order, `limit` at most.
+  std::vector<RunEvent> Events(std::string_view run_id, std::uint64_t from, std::size_t limit);
+
+  std::optional<std::string> FindInterrupt(std::string_view token);  // -> run id
+  void PutInterrupt(std::string_view token, std::string_view run_id);
+  void EraseInterrupt(std::string_view token);
+
+  std::optional<Webhook> FindWebhook(std::string_view tenant, std::string_view id);
+  void PutWebhook(const Webhook& webhook);
+  void EraseWebhook(std::string_view tenant, std::string_view id);
+  std::size_t CountWebhooks(std::string_view tenant, std::size_t limit);
+
+  std::vector<RoutePolicy> Policies();
+  void PutPolicy(const RoutePolicy& policy);
+  void ErasePolicy(const RoutePolicy& policy);
+
+  void PutExpiry(std::int64_t at_ms, keys::Expiring kind, std::string_view id);
+  void EraseExpiry(std::int64_t at_ms, keys::Expiring kind, std::string_view id);
+  struct Due {
+    std::int64_t at_ms;
+    keys::Expiring kind;
+    std::string id;
+  };
+  /// The first `limit` entries with at_ms <= until_ms, oldest first.
+  std::vector<Due> DueBefore(std::int64_t until_ms, std::size_t limit);
+
+  /// Number of the batch that the present changes will belong to; the first is 1.
+  std::uint64_t open_batch() const { return open_batch_; }
+  bool dirty() const { return head_dirty_ || !dirty_.empty() || !pending_.empty(); }
+  /// Makes the head alone worth a batch.
+  void TouchHead() { head_dirty_ = true; }
+  /// Writes all changes since the last Flush as one batch. kFull: nothing of it is stored and every
+  /// change since the last Flush is gone from memory too (nobody was told of it).
+  KvStatus Flush();
+
+  std::size_t hot_slots() const { return hot_.size(); }
+
+ private:
+  struct Hot {
+    std::string hash;
+    Slot slot;
+    std::size_t bytes = 0;
+    std::uint64_t batch = 0;  // the last batch that carries a change of it
+    bool dirty = false;
+    bool erased = false;      // a dirty tombstone: answers "none" until the batch is written
+  };
+  using Order = std::list<Hot>;  // most recently used first
+
+  Order::iterator Insert(std::string_view hash);
+  void MarkDirty(Order::iterator hot);
+  void Shrink();
+  void Rollback();
+  std::optional<std::string> Read(const std::string& key);
+  void Scan(const std::string& from, const std::string& to, const KvStore::Visitor& visit);
+
+  KvStore& store_;
+  const std::size_t hot_bytes_max_;
+  Head head_;
+  Order order_;
+  std::unordered_map<std::string_view, Order::iterator> hot_;  // keys point into Hot::hash
+  std::size_t hot_bytes_ = 0;
+  std::vector<Order::iterator> dirty_;
+  std::map<std::string, std::optional<std::string>, std::less<>> pending_;
+  std::uint64_t open_batch_ = 1;
+  bool head_dirty_ = false;
+};
+
+}  // namespace once
