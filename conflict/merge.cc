@@ -1,0 +1,86 @@
+#include "conflict/merge.h"
+
+#include <algorithm>
+#include <string_view>
+#include <tuple>
+
+#include "conflict/survivor.h"
+#include "conflict/window.h"
+
+namespace once {
+namespace {
+
+auto Identity(const Claim& claim) {
+  return std::tuple(claim.created_ms(), std::string_view(claim.region()),
+                    std::string_view(claim.fingerprint()));
+}
+
+bool Same(const Claim& a, const Claim& b) {
+  return a.version() == b.version() && a.SerializeAsString() == b.SerializeAsString();
+}
+
+bool SameApartFromVersion(const Claim& a, const Claim& b) {
+  Claim relabelled = b;
+  relabelled.set_version(a.version());
+  return Same(a, relabelled);
+}
+
+/// Strict total order over the states of one run_id; the laws of merge rest on it.
+bool StandsOver(const Claim& a, const Claim& b) {
+  if (Identity(a) != Identity(b)) return Identity(a) < Identity(b);
+  if (IsFinal(a) != IsFinal(b)) return IsFinal(a);
+  if (a.version() != b.version()) return (a.version() < b.version()) == IsFinal(a);
+  return a.SerializeAsString() < b.SerializeAsString();
+}
+
+/// Whether two different states cannot both belong to a claim that moves as claims may move.
+bool Contradict(const Claim& a, const Claim& b) {
+  if (Identity(a) != Identity(b)) return true;
+  if (IsFinal(a) && IsFinal(b)) return !SameApartFromVersion(a, b);
+  if (a.version() == b.version()) return true;
+  const Claim& later = a.version() > b.version() ? a : b;
+  const Claim& earlier = &later == &a ? b : a;
+  return IsFinal(earlier) && !IsFinal(later);
+}
+
+void Insert(Slot& into, const Claim& claim, int index) {
+  auto* claims = into.mutable_claims();
+  *claims->Add() = claim;
+  for (int at = claims->size() - 1; at > index; --at) claims->SwapElements(at, at - 1);
+}
+
+}  // namespace
+
+Merged MergeClaim(Slot& into, const Claim& claim) {
+  const auto place = std::lower_bound(
+      into.claims().begin(), into.claims().end(), claim,
+      [](const Claim& a, const Claim& b) { return IsLowerRunId(a.run_id(), b.run_id()); });
+  const int index = static_cast<int>(place - into.claims().begin());
+  if (place == into.claims().end() || place->run_id() != claim.run_id()) {
+    Insert(into, claim, index);
+    return Merged::kAdded;
+  }
+  Claim& held = *into.mutable_claims(index);
+  if (Same(held, claim)) return Merged::kUnchanged;
+  const bool contradict = Contradict(held, claim);
+  const bool advances = StandsOver(claim, held);
+  if (advances) held = claim;
+  if (contradict) return Merged::kCollision;
+  return advances ? Merged::kAdvanced : Merged::kUnchanged;
+}
+
+SlotMerge MergeSlot(Slot& into, const Slot& from) {
+  SlotMerge merge;
+  merge.same_slot = into.surface() == from.surface() && into.tenant() == from.tenant() &&
+                    into.endpoint() == from.endpoint() && into.key() == from.key();
+  if (!merge.same_slot) return merge;
+  for (const Claim& claim : from.claims()) {
+    const Merged merged = MergeClaim(into, claim);
+    if (merged == Merged::kAdded) ++merge.added;
+    if (merged == Merged::kAdvanced) ++merge.advanced;
+    if (merged == Merged::kCollision) ++merge.collided;
+  }
+  return merge;
+}
+
+}  // namespace once

@@ -1,0 +1,45 @@
+// Joining what two regions know about a slot: the union of their claims by run_id, and of one claim
+// the state that stands. Commutative, associative and idempotent for any input, also a hostile one,
+// because of two states of one run_id the same one stands whoever holds it:
+//
+// 1. A run_id names one claim: its region, created_ms and fingerprint never change. If they differ,
+//    the run_id was used twice; the lower (created_ms, region, fingerprint) stands.
+// 2. A final state stands over one that is not final, whatever their versions.
+// 3. Of two final states the lower version stands: what was finalised first is immutable.
+//    Otherwise the higher version stands.
+// 4. At equal version the lower serialized bytes stand. No honest region gets here.
+#pragma once
+
+#include "conflict/claim.pb.h"
+
+namespace once {
+
+enum class Merged {
+  kUnchanged,  // nothing new: equal to, or an earlier state of, what the slot holds
+  kAdded,      // a run_id that the slot did not hold
+  kAdvanced,   // the slot now holds the state that came
+  kCollision,  // the two cannot both be states of one claim: a run_id used twice, or a final claim
+               // that changed. The slot holds the one that stands by the rule above, which may be
+               // the one that came, so the slot must be written back.
+};
+
+/// Joins one claim into the slot. Its claims stay ordered by run_id, each run_id once. Repeating a
+/// final state under another version is no collision.
+Merged MergeClaim(Slot& into, const Claim& claim);
+
+/// How many claims of the other slot had each outcome.
+struct SlotMerge {
+  bool same_slot = false;  // false: another surface, tenant, endpoint or key; nothing was merged
+  int added = 0;
+  int advanced = 0;
+  int collided = 0;
+
+  bool Changed() const { return added + advanced + collided > 0; }
+};
+
+/// Joins the claims of `from` into the slot. Losses are not merged: they are the home region's own
+/// mark of what it has counted and cancelled, and nobody else's statement about that counts. The
+/// format and the place in the expiry index are local too.
+SlotMerge MergeSlot(Slot& into, const Slot& from);
+
+}  // namespace once

@@ -1,0 +1,153 @@
+#include "conflict/merge.h"
+
+#include <gtest/gtest.h>
+
+#include "conflict/survivor.h"
+#include "tests/conflict/story.h"
+
+namespace once {
+namespace {
+
+TEST(Merge, ClaimsAreKeptInOrderOfRunId) {
+  const Slot slot = SlotOf({Success("c", "ap", 0, 24), Success("a", "eu", 0, 24),
+                            Success("b", "us", 0, 24), Success("a", "eu", 0, 24)});
+  ASSERT_EQ(slot.claims_size(), 3);
+  EXPECT_EQ(slot.claims(0).run_id(), "a");
+  EXPECT_EQ(slot.claims(1).run_id(), "b");
+  EXPECT_EQ(slot.claims(2).run_id(), "c");
+}
+
+TEST(Merge, TheHigherVersionOfAnOpenClaimStands) {
+  Claim claim = Pending("a", "eu", 0, 10);
+  Slot slot = EmptySlot();
+  EXPECT_EQ(MergeClaim(slot, claim), Merged::kAdded);
+  EXPECT_EQ(MergeClaim(slot, claim), Merged::kUnchanged);
+  Claim later = claim;
+  later.set_version(2);
+  later.set_lease_until_ms(20);
+  EXPECT_EQ(MergeClaim(slot, later), Merged::kAdvanced);
+  EXPECT_EQ(MergeClaim(slot, claim), Merged::kUnchanged);
+  EXPECT_EQ(slot.claims(0).lease_until_ms(), 20);
+}
+
+TEST(Merge, S_41_TheSuccessOfARetriedClaimReplacesItsRetryableState) {
+  Slot slot = SlotOf({Retryable("a", "eu", 0, 24)});
+  Claim done = Success("a", "eu", 10, 40);
+  done.set_version(4);
+  EXPECT_EQ(MergeClaim(slot, done), Merged::kAdvanced);
+  EXPECT_EQ(MergeClaim(slot, Retryable("a", "eu", 0, 24)), Merged::kUnchanged);
+  EXPECT_EQ(slot.claims(0).state(), COMPLETED);
+}
+
+/// Merges one after the other in both orders; both must collide and leave the first one standing.
+void ExpectCollision(const Claim& stands, const Claim& falls) {
+  Slot one = SlotOf({stands});
+  EXPECT_EQ(MergeClaim(one, falls), Merged::kCollision);
+  Slot other = SlotOf({falls});
+  EXPECT_EQ(MergeClaim(other, stands), Merged::kCollision);
+  ASSERT_EQ(one.claims_size(), 1);
+  EXPECT_EQ(one.claims(0).SerializeAsString(), stands.SerializeAsString());
+  EXPECT_EQ(one.SerializeAsString(), other.SerializeAsString());
+}
+
+TEST(Merge, S_39_EqualRunIdAndVersionWithOtherContentCollides) {
+  Claim a = Success("a", "eu", 0, 24);
+  a.mutable_outcome()->set_body("1");
+  Claim b = a;
+  b.mutable_outcome()->set_body("2");
+  ExpectCollision(a, b);
+}
+
+TEST(Merge, S_39_ARunIdUsedForAnotherRequestCollidesWhateverItsVersion) {
+  const Claim honest = Pending("a", "eu", 0, 10);
+  Claim other_body = Success("a", "eu", 0, 24);
+  other_body.set_fingerprint("other body");
+  other_body.set_version(9);
+  ExpectCollision(honest, other_body);
+  Claim other_region = Success("a", "us", 0, 24);
+  other_region.set_version(9);
+  ExpectCollision(honest, other_region);
+  Claim other_time = Success("a", "eu", 0, 24);
+  other_time.set_created_ms(7);
+  ExpectCollision(honest, other_time);
+}
+
+TEST(Merge, AFinalClaimDoesNotChange) {
+  const Claim done = Success("a", "eu", 0, 24);
+  Claim failed = Failure("a", "eu", 0, 24);
+  failed.set_version(3);
+  ExpectCollision(done, failed);
+  Claim reopened = Pending("a", "eu", 30, 40);
+  reopened.set_version(3);
+  ExpectCollision(done, reopened);
+  Claim prolonged = Success("a", "eu", 0, 48);
+  prolonged.set_version(3);
+  ExpectCollision(done, prolonged);
+}
+
+TEST(Merge, AFinalStateRepeatedUnderAnotherVersionIsNoCollision) {
+  const Claim done = Success("a", "eu", 0, 24);
+  Claim again = done;
+  again.set_version(3);
+  Slot slot = SlotOf({done});
+  EXPECT_EQ(MergeClaim(slot, again), Merged::kUnchanged);
+  Slot other = SlotOf({again});
+  EXPECT_EQ(MergeClaim(other, done), Merged::kAdvanced);
+  EXPECT_EQ(slot.SerializeAsString(), other.SerializeAsString());
+}
+
+TEST(Merge, SlotsJoinTheirClaimsAndSayWhatHappened) {
+  Claim renewed = Pending("b", "us", 0, 20);
+  renewed.set_version(2);
+  Claim forged = Success("c", "ap", 0, 24);
+  forged.set_fingerprint("other");
+  Slot into = SlotOf({Pending("b", "us", 0, 10), Success("c", "ap", 0, 24)});
+  const Slot from = SlotOf({Success("a", "eu", 0, 24), renewed, forged});
+  const SlotMerge merge = MergeSlot(into, from);
+  EXPECT_TRUE(merge.same_slot);
+  EXPECT_EQ(merge.added, 1);
+  EXPECT_EQ(merge.advanced, 1);
+  EXPECT_EQ(merge.collided, 1);
+  EXPECT_TRUE(merge.Changed());
+  EXPECT_EQ(into.claims_size(), 3);
+  EXPECT_FALSE(MergeSlot(into, into).Changed());
+}
+
+TEST(Merge, LossesAreTheHomeRegionsOwn) {
+  Slot into = SlotOf({Success("a", "eu", 0, 24)});
+  into.add_losses()->set_run_id("mine");
+  Slot from = SlotOf({Success("b", "us", 0, 24)});
+  from.add_losses()->set_run_id("theirs");
+  from.set_indexed_ms(77);
+  MergeSlot(into, from);
+  ASSERT_EQ(into.losses_size(), 1);
+  EXPECT_EQ(into.losses(0).run_id(), "mine");
+  EXPECT_EQ(into.indexed_ms(), 0);
+}
+
+TEST(Merge, S_43_SlotsOfTwoTenantsStayIndependent) {
+  Slot acme = SlotOf({Success("b", "eu", 0, 24)});
+  Slot other = SlotOf({Success("a", "us", 0, 24)});
+  other.set_tenant("other");
+  const SlotMerge merge = MergeSlot(acme, other);
+  EXPECT_FALSE(merge.same_slot);
+  EXPECT_FALSE(merge.Changed());
+  EXPECT_EQ(RunIdOf(SurvivorAt(acme, 1, 0)), "b");
+  EXPECT_EQ(RedirectOf(acme, "b"), nullptr);
+  EXPECT_EQ(RunIdOf(SurvivorAt(other, 1, 0)), "a");
+}
+
+TEST(Merge, EveryPartOfTheTupleSeparatesSlots) {
+  for (int part = 0; part < 3; ++part) {
+    Slot from = SlotOf({Success("a", "us", 0, 24)});
+    if (part == 0) from.set_surface(1);
+    if (part == 1) from.set_endpoint("POST /v1/other");
+    if (part == 2) from.set_key("order-2");
+    Slot into = EmptySlot();
+    EXPECT_FALSE(MergeSlot(into, from).same_slot) << part;
+    EXPECT_EQ(into.claims_size(), 0) << part;
+  }
+}
+
+}  // namespace
+}  // namespace once

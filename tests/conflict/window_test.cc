@@ -1,0 +1,43 @@
+#include "conflict/window.h"
+
+#include <gtest/gtest.h>
+
+namespace once {
+namespace {
+
+TEST(Window, OverlapIsHalfOpen) {
+  EXPECT_TRUE(Overlaps({0, 24}, {23, 47}));
+  EXPECT_TRUE(Overlaps({23, 47}, {0, 24}));
+  EXPECT_TRUE(Overlaps({0, 100}, {40, 50}));
+  EXPECT_FALSE(Overlaps({0, 24}, {24, 48}));
+  EXPECT_FALSE(Overlaps({24, 48}, {0, 24}));
+}
+
+TEST(Window, AnEmptyOneOverlapsNothing) {
+  EXPECT_FALSE(Overlaps({5, 5}, {0, 10}));
+  EXPECT_FALSE(Overlaps({0, 10}, {8, 2}));
+  EXPECT_FALSE(Overlaps({5, 5}, {5, 5}));
+}
+
+TEST(Window, NeverStaysNever) {
+  EXPECT_EQ(SaturatingAdd(kNeverMs, 5), kNeverMs);
+  EXPECT_EQ(SaturatingAdd(kNeverMs, -5), kNeverMs);
+  EXPECT_EQ(SaturatingAdd(kNeverMs - 1, 5), kNeverMs);
+  EXPECT_EQ(SaturatingAdd(std::numeric_limits<std::int64_t>::min(), -5),
+            std::numeric_limits<std::int64_t>::min());
+  EXPECT_EQ(SaturatingAdd(3, -5), -2);
+  EXPECT_EQ(RetainedUntil(10, 0), kNeverMs);
+  EXPECT_EQ(RetainedUntil(10, std::numeric_limits<std::uint64_t>::max()), kNeverMs);
+  EXPECT_EQ(RetainedUntil(10, 24), 34);
+  EXPECT_TRUE(Overlaps({0, kNeverMs}, {kNeverMs - 1, kNeverMs}));
+  EXPECT_TRUE(AnswersAt(kNeverMs, kNeverMs, 1'000));
+}
+
+TEST(Window, AnswersUntilExpiryPlusSkewAndNotLonger) {
+  EXPECT_TRUE(AnswersAt(100, 100, 5));
+  EXPECT_TRUE(AnswersAt(100, 104, 5));
+  EXPECT_FALSE(AnswersAt(100, 105, 5));
+}
+
+}  // namespace
+}  // namespace once
