@@ -1,0 +1,166 @@
+#include "replica/api/digest.h"
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+
+#include <memory>
+
+#include "replica/env/check.h"
+
+namespace once {
+namespace {
+
+constexpr std::string_view kBase64Alphabet =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+constexpr std::string_view kBase64UrlAlphabet =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+// EVP_sha256() looks the implementation up again in every EVP_DigestInit; a fetched one does not.
+const EVP_MD* Algorithm() {
+  static const EVP_MD* const algorithm = EVP_MD_fetch(nullptr, "SHA256", nullptr);
+  return algorithm;
+}
+
+struct FreeContext {
+  void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
+};
+
+// The context that the last stream of this thread gave back. Streams that live at the same time
+// make their own.
+thread_local std::unique_ptr<EVP_MD_CTX, FreeContext> spare_context;
+
+std::array<char, 8> LengthPrefix(std::size_t size) {
+  std::array<char, 8> prefix;
+  for (int i = 0; i < 8; ++i) prefix[i] = static_cast<char>(size >> (56 - 8 * i));
+  return prefix;
+}
+
+std::string EncodeBase64(std::string_view bytes, std::string_view alphabet) {
+  std::string text;
+  text.reserve((bytes.size() + 2) / 3 * 4);
+  std::uint32_t bits = 0;
+  int pending = 0;
+  for (const char byte : bytes) {
+    bits = (bits << 8 | static_cast<std::uint8_t>(byte)) & 0xffff;
+    for (pending += 8; pending >= 6; pending -= 6) text += alphabet[bits >> (pending - 6) & 63];
+  }
+  if (pending > 0) text += alphabet[bits << (6 - pending) & 63];
+  return text;
+}
+
+constexpr std::array<std::int8_t, 256> kBase64Values = [] {
+  std::array<std::int8_t, 256> values;
+  values.fill(-1);
+  for (std::size_t i = 0; i < kBase64Alphabet.size(); ++i)
+    values[static_cast<std::uint8_t>(kBase64Alphabet[i])] = static_cast<std::int8_t>(i);
+  return values;
+}();
+
+}  // namespace
+
+std::string_view Bytes(const Digest& digest) {
+  return {reinterpret_cast<const char*>(digest.data()), digest.size()};
+}
+
+Digest Sha256(std::string_view bytes) {
+  Sha256Stream stream;
+  stream.Update(bytes);
+  return stream.Finish();
+}
+
+Sha256Stream::Sha256Stream() : context_(spare_context.release()) {
+  if (context_ == nullptr) context_ = EVP_MD_CTX_new();
+  Check(context_ != nullptr && EVP_DigestInit_ex(context_, Algorithm(), nullptr) == 1,
+        "SHA-256 is available");
+}
+
+Sha256Stream::~Sha256Stream() {
+  spare_context.reset(context_);
+}
+
+void Sha256Stream::Update(std::string_view bytes) {
+  Check(EVP_DigestUpdate(context_, bytes.data(), bytes.size()) == 1, "SHA-256 takes bytes");
+}
+
+void Sha256Stream::UpdatePart(std::string_view part) {
+  const auto prefix = LengthPrefix(part.size());
+  Update({prefix.data(), prefix.size()});
+  Update(part);
+}
+
+Digest Sha256Stream::Finish() {
+  Digest digest;
+  Check(EVP_DigestFinal_ex(context_, digest.data(), nullptr) == 1, "SHA-256 finishes once");
+  return digest;
+}
+
+void AppendPart(std::string& out, std::string_view part) {
+  const auto prefix = LengthPrefix(part.size());
+  out.append(prefix.data(), prefix.size());
+  out.append(part);
+}
+
+std::string Hex(std::string_view bytes) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string text;
+  text.reserve(bytes.size() * 2);
+  for (const char byte : bytes) {
+    text += digits[static_cast<std::uint8_t>(byte) >> 4];
+    text += digits[static_cast<std::uint8_t>(byte) & 15];
+  }
+  return text;
+}
+
+std::string Base64Url(std::string_view bytes) {
+  return EncodeBase64(bytes, kBase64UrlAlphabet);
+}
+
+std::string Base64(std::string_view bytes) {
+  std::string text = EncodeBase64(bytes, kBase64Alphabet);
+  text.append((4 - text.size() % 4) % 4, '=');
+  return text;
+}
+
+std::optional<std::string> Base64Decode(std::string_view text) {
+  if (text.size() % 4 != 0) return std::nullopt;
+  if (text.ends_with('=')) text.remove_suffix(text.ends_with("==") ? 2 : 1);
+  std::string bytes;
+  bytes.reserve(text.size() * 3 / 4);
+  std::uint32_t bits = 0;
+  int pending = 0;
+  for (const char symbol : text) {
+    const int value = kBase64Values[static_cast<std::uint8_t>(symbol)];
+    if (value < 0) return std::nullopt;
+    bits = (bits << 6 | static_cast<std::uint32_t>(value)) & 0xffff;
+    pending += 6;
+    if (pending < 8) continue;
+    pending -= 8;
+    bytes += static_cast<char>(bits >> pending);
+  }
+  const bool spare_bits_set = (bits & ((1u << pending) - 1)) != 0;
+  if (spare_bits_set) return std::nullopt;
+  return bytes;
+}
+
+bool SameSecret(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
+}
+
+std::string PublicCacheKey(std::string_view tenant, std::string_view endpoint,
+                           std::string_view key) {
+  std::string joined;
+  joined.reserve(tenant.size() + endpoint.size() + key.size() + 2);
+  joined.append(tenant).append(1, ':').append(endpoint).append(1, ':').append(key);
+  return Hex(Bytes(Sha256(joined)));
+}
+
+std::string SlotKey(std::uint8_t surface, std::string_view tenant, std::string_view endpoint,
+                    std::string_view key) {
+  std::string tuple;
+  tuple.reserve(25 + tenant.size() + endpoint.size() + key.size());
+  tuple += static_cast<char>(surface);
+  for (const std::string_view part : {tenant, endpoint, key}) AppendPart(tuple, part);
+  return std::string(Bytes(Sha256(tuple)));
+}
+
+}  // namespace once

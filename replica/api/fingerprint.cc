@@ -1,0 +1,141 @@
+#include "replica/api/fingerprint.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "replica/api/digest.h"
+#include "replica/api/idempotency_key.h"
+#include "replica/api/query_string.h"
+
+namespace once {
+namespace {
+
+std::string Lower(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c | 0x20);
+  return lower;
+}
+
+std::string_view Trim(std::string_view text) {
+  constexpr std::string_view blank = " \t";
+  const std::size_t begin = text.find_first_not_of(blank);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(blank) - begin + 1);
+}
+
+std::string MediaType(std::string_view content_type) {
+  return Lower(Trim(content_type.substr(0, content_type.find(';'))));
+}
+
+bool IsJsonMediaType(std::string_view media_type) {
+  return media_type == "application/json" ||
+         (media_type.starts_with("application/") && media_type.ends_with("+json"));
+}
+
+// Where the parameter that starts `text` ends: at the first ';' outside a quoted string.
+std::size_t ParameterEnd(std::string_view text) {
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '"') quoted = !quoted;
+    if (quoted && text[i] == '\\') ++i;
+    if (!quoted && text[i] == ';') return i;
+  }
+  return text.size();
+}
+
+// `type/subtype` and every parameter as `;name=value`; values keep their case, except a charset.
+std::string NormalContentType(std::string_view content_type) {
+  std::string normal = MediaType(content_type);
+  if (IsJsonMediaType(normal)) return normal;
+  content_type.remove_prefix(std::min(content_type.find(';'), content_type.size()));
+  while (!content_type.empty()) {
+    content_type.remove_prefix(1);
+    const std::string_view parameter = content_type.substr(0, ParameterEnd(content_type));
+    content_type.remove_prefix(parameter.size());
+    const std::string_view text = Trim(parameter);
+    if (text.empty()) continue;
+    const std::string name = Lower(text.substr(0, text.find('=')));
+    const std::string_view value = text.substr(name.size());
+    normal.append(1, ';').append(name).append(name == "charset" ? Lower(value) : value);
+  }
+  return normal;
+}
+
+void AppendQuery(std::string_view query, std::string& head) {
+  struct Named {
+    std::string text;
+    std::size_t name_size;
+    std::string_view Name() const { return std::string_view(text).substr(0, name_size); }
+  };
+  std::vector<Named> parameters;
+  for (const QueryParameter& parameter : ParseQuery(query)) {
+    if (IsIdempotencyKeyParameter(parameter.name)) continue;
+    const std::size_t name_size = NormalizePercent(parameter.name).size();
+    parameters.push_back({NormalizePercent(parameter.text), name_size});
+  }
+  std::stable_sort(parameters.begin(), parameters.end(),
+                   [](const Named& a, const Named& b) { return a.Name() < b.Name(); });
+  AppendPart(head, std::to_string(parameters.size()));
+  for (const Named& parameter : parameters) AppendPart(head, parameter.text);
+}
+
+// `head` holds length-prefixed parts, the first of which names the domain.
+Fingerprint Finish(std::string_view head, std::string_view last) {
+  Sha256Stream stream;
+  stream.Update(head);
+  stream.UpdatePart(last);
+  return {std::string(Bytes(stream.Finish())), kFingerprintVersion};
+}
+
+FingerprintResult FinishJson(std::string_view head, std::string_view document) {
+  CanonicalJson canonical = Canonicalize(document);
+  if (!canonical.text) return {std::nullopt, std::move(canonical.error)};
+  return {Finish(head, *canonical.text), {}};
+}
+
+std::string Head(std::string_view domain) {
+  std::string head;
+  head.reserve(256);
+  AppendPart(head, domain);
+  return head;
+}
+
+}  // namespace
+
+FingerprintResult FingerprintOfRequest(const FingerprintInput& input) {
+  std::string head = Head("once/1/request");
+  AppendPart(head, input.method);
+  AppendPart(head, input.route);
+  AppendPart(head, std::to_string(input.path_parameters.size()));
+  for (const auto& [name, value] : input.path_parameters) {
+    AppendPart(head, name);
+    AppendPart(head, value);
+  }
+  AppendQuery(input.query, head);
+  AppendPart(head, NormalContentType(input.content_type));
+  if (input.body.empty()) {
+    AppendPart(head, "absent");
+    return {Finish(head, {}), {}};
+  }
+  if (IsJson(input.content_type)) {
+    AppendPart(head, "json");
+    return FinishJson(head, input.body);
+  }
+  AppendPart(head, "bytes");
+  return {Finish(head, input.body), {}};
+}
+
+FingerprintResult FingerprintOfJson(std::string_view document) {
+  return FinishJson(Head("once/1/json"), document);
+}
+
+Fingerprint FingerprintOfOpaque(std::string_view bytes) {
+  return Finish(Head("once/1/opaque"), bytes);
+}
+
+bool IsJson(std::string_view content_type) {
+  return IsJsonMediaType(MediaType(content_type));
+}
+
+}  // namespace once

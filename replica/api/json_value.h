@@ -1,0 +1,16 @@
+// A JSON document as a value, for the codecs.
+#pragma once
+
+#include <boost/json/value.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace once {
+
+/// The document as a value, or nothing and the reason with its offset, fit to show the caller.
+/// Refuses exactly what Canonicalize refuses (canonical_json.h). Numbers are int64, uint64 or
+/// double as ReadNumber gives them (json_number.h).
+std::optional<boost::json::value> ParseJson(std::string_view document, std::string& error);
+
+}  // namespace once
