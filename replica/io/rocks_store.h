@@ -53,7 +53,7 @@ class RocksStore : public KvStore {
     std::uint64_t space_reserve_bytes = 128u << 20;
     std::size_t write_buffer_bytes = 32u << 20;  // two of them, and a log of about that size
     std::size_t block_cache_bytes = 32u << 20;
-    std::function<void(std::int64_t sync_us)> on_sync;  // called on the replica's thread
+    std::function<void(std::int64_t sync_us)> on_sync = nullptr;  // called on the replica's thread
     rocksdb::Env* env = nullptr;  // borrowed; empty: the file system of the machine
   };
 
