@@ -1,0 +1,231 @@
+#include "replica/io/data_directory.h"
+
+#include <fcntl.h>
+#include <openssl/rand.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <stdexcept>
+#include <utility>
+
+#include "replica/env/check.h"
+
+namespace once {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kFormat = "once-data-1";
+constexpr const char* kIdentityFile = "IDENTITY";
+constexpr const char* kNewIdentityFile = "IDENTITY.new";
+constexpr const char* kLockFile = "LOCK";
+
+/// What makes Open answer with a sentence. Does not leave this file.
+class Refused : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+[[noreturn]] void RefuseErrno(const std::string& what) {
+  const int error = errno;
+  throw Refused(what + ": " + std::strerror(error));
+}
+
+class Fd {
+ public:
+  Fd(const std::string& path, int flags) : fd_(::open(path.c_str(), flags | O_CLOEXEC, 0600)) {
+    if (fd_ < 0) RefuseErrno("cannot open " + path);
+  }
+  ~Fd() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Fd(const Fd&) = delete;
+  Fd& operator=(const Fd&) = delete;
+  int get() const { return fd_; }
+  int release() { return std::exchange(fd_, -1); }
+
+ private:
+  int fd_;
+};
+
+/// Where a file was born. Equal only for the very same file.
+struct Origin {
+  std::uint64_t inode = 0;
+  std::int64_t born_ns = 0;  // 0: the file system does not tell
+  bool operator==(const Origin&) const = default;
+};
+
+Origin OriginOf(const std::string& path) {
+  struct statx stat = {};
+  if (::statx(AT_FDCWD, path.c_str(), 0, STATX_INO | STATX_BTIME, &stat) != 0) {
+    RefuseErrno("cannot inspect " + path);
+  }
+  const bool has_birth = (stat.stx_mask & STATX_BTIME) != 0;
+  return {stat.stx_ino, has_birth ? stat.stx_btime.tv_sec * 1'000'000'000 + stat.stx_btime.tv_nsec
+                                  : std::int64_t{0}};
+}
+
+struct Identity {
+  std::string region;
+  std::string id;
+  Origin origin;
+};
+
+std::string MintId() {
+  unsigned char bytes[16];
+  Check(RAND_bytes(bytes, sizeof bytes) == 1, "the system has random bytes");
+  std::string hex;
+  for (const unsigned char byte : bytes) {
+    hex += "0123456789abcdef"[byte >> 4];
+    hex += "0123456789abcdef"[byte & 15];
+  }
+  return hex;
+}
+
+Identity ReadIdentity(const fs::path& file) {
+  std::ifstream in(file);
+  std::string format, word_region, word_id, word_origin;
+  Identity identity;
+  std::getline(in, format);
+  if (in && format != kFormat) {
+    throw Refused(file.string() + " has the format '" + format + "'; this program knows only '" +
+                  kFormat + "'");
+  }
+  in >> word_region >> identity.region >> word_id >> identity.id >> word_origin >>
+      identity.origin.inode >> identity.origin.born_ns;
+  if (!in || word_region != "region" || word_id != "identity" || word_origin != "origin" ||
+      identity.id.size() != 32) {
+    throw Refused(file.string() + " is damaged: restore it, or rejoin with an empty directory");
+  }
+  return identity;
+}
+
+void SyncPath(const std::string& path, int flags) {
+  const Fd fd(path, flags);
+  if (::fsync(fd.get()) != 0) RefuseErrno("cannot sync " + path);
+}
+
+/// Durable when it returns; before that the old file, or none, is there.
+Identity WriteIdentity(const fs::path& directory, const std::string& region) {
+  const fs::path fresh = directory / kNewIdentityFile;
+  fs::remove(fresh);
+  const Fd file(fresh, O_WRONLY | O_CREAT | O_EXCL);
+  const Identity identity{region, MintId(), OriginOf(fresh)};
+  std::ostringstream text;
+  text << kFormat << "\nregion " << region << "\nidentity " << identity.id << "\norigin "
+       << identity.origin.inode << ' ' << identity.origin.born_ns << '\n';
+  const std::string bytes = text.str();
+  if (::write(file.get(), bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size()) ||
+      ::fsync(file.get()) != 0) {
+    RefuseErrno("cannot write " + fresh.string());
+  }
+  fs::rename(fresh, directory / kIdentityFile);
+  SyncPath(directory, O_RDONLY | O_DIRECTORY);
+  return identity;
+}
+
+int Lock(const fs::path& directory) {
+  Fd fd(directory / kLockFile, O_RDWR | O_CREAT);
+  if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    throw Refused(directory.string() + " is in use by another process");
+  }
+  return fd.release();
+}
+
+bool HoldsData(const fs::path& directory) {
+  for (const auto& entry : fs::directory_iterator(directory)) {
+    const std::string name = entry.path().filename();
+    if (name != kLockFile && name != kNewIdentityFile && name != "lost+found") return true;
+  }
+  return false;
+}
+
+void CheckRegion(const Identity& identity, const std::string& path, const std::string& region) {
+  if (identity.region == region) return;
+  throw Refused(path + " holds the data of region '" + identity.region +
+                "' and cannot be started as region '" + region + "'");
+}
+
+void CheckOrigin(const Identity& identity, const std::string& path) {
+  if (OriginOf(path + "/" + kIdentityFile) == identity.origin) return;
+  throw Refused(path + " is a copy of the directory with identity " + identity.id +
+                ": two nodes must not share one. If the original is gone for good, or this is to "
+                "be another node, start once with --adopt-data, which gives it a new identity");
+}
+
+}  // namespace
+
+std::variant<DataDirectory, std::string> DataDirectory::Open(const std::string& path,
+                                                             const std::string& region) try {
+  Check(!region.empty() && region.find_first_of(" \t\r\n") == std::string::npos,
+        "a region's name is one word");
+  if (fs::create_directories(path)) {
+    SyncPath(fs::absolute(path).lexically_normal().parent_path(), O_RDONLY | O_DIRECTORY);
+  }
+  DataDirectory directory;
+  directory.path_ = path;
+  directory.region_ = region;
+  directory.lock_fd_ = Lock(path);
+  if (fs::exists(fs::path(path) / kIdentityFile)) {
+    const Identity identity = ReadIdentity(fs::path(path) / kIdentityFile);
+    CheckRegion(identity, path, region);
+    CheckOrigin(identity, path);
+    directory.identity_ = identity.id;
+  } else if (HoldsData(path)) {
+    return path +
+           " holds files but no IDENTITY: restore the file, or rejoin with an empty directory";
+  } else {
+    directory.identity_ = WriteIdentity(path, region).id;
+    directory.created_ = true;
+  }
+  return directory;
+} catch (const Refused& refused) {
+  return std::string(refused.what());
+} catch (const fs::filesystem_error& error) {
+  return std::string(error.what());
+}
+
+std::variant<DataDirectory, std::string> DataDirectory::Adopt(const std::string& path,
+                                                              const std::string& region) try {
+  if (!fs::exists(fs::path(path) / kIdentityFile)) {
+    return path + " has no IDENTITY: there is nothing to adopt";
+  }
+  DataDirectory directory;
+  directory.path_ = path;
+  directory.region_ = region;
+  directory.lock_fd_ = Lock(path);
+  CheckRegion(ReadIdentity(fs::path(path) / kIdentityFile), path, region);
+  directory.identity_ = WriteIdentity(path, region).id;
+  return directory;
+} catch (const Refused& refused) {
+  return std::string(refused.what());
+} catch (const fs::filesystem_error& error) {
+  return std::string(error.what());
+}
+
+DataDirectory::DataDirectory(DataDirectory&& other) noexcept {
+  *this = std::move(other);
+}
+
+DataDirectory& DataDirectory::operator=(DataDirectory&& other) noexcept {
+  // By swap: the lock that this object held is let go of when `other` is.
+  std::swap(path_, other.path_);
+  std::swap(region_, other.region_);
+  std::swap(identity_, other.identity_);
+  std::swap(created_, other.created_);
+  std::swap(lock_fd_, other.lock_fd_);
+  return *this;
+}
+
+DataDirectory::~DataDirectory() {
+  if (lock_fd_ >= 0) ::close(lock_fd_);
+}
+
+}  // namespace once

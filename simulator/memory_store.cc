@@ -1,0 +1,114 @@
+#include "simulator/memory_store.h"
+
+#include "replica/env/check.h"
+
+namespace once {
+
+void MemoryDisk::Crash(Random& random) {
+  KeepUnsynced(random.Below(unsynced_.size() + 1));
+}
+
+void MemoryDisk::CrashLosingUnsynced() {
+  KeepUnsynced(0);
+}
+
+void MemoryDisk::KeepUnsynced(std::size_t batches) {
+  while (unsynced_.size() > batches) {
+    Undo& undo = unsynced_.back();
+    for (auto op = undo.rbegin(); op != undo.rend(); ++op) {
+      if (op->second) {
+        visible_[op->first] = std::move(*op->second);
+      } else {
+        visible_.erase(op->first);
+      }
+    }
+    unsynced_.pop_back();
+  }
+  unsynced_.clear();  // what survived is on the medium
+  ++crashes_;
+  has_store_ = false;
+}
+
+void MemoryDisk::Apply(const KvBatch& batch) {
+  Undo& undo = unsynced_.emplace_back();
+  for (const KvBatch::Op& op : batch.ops()) {
+    const auto old = visible_.find(op.key);
+    undo.emplace_back(op.key, old == visible_.end() ? std::nullopt : std::optional(old->second));
+    if (op.value) {
+      visible_[op.key] = *op.value;
+    } else if (old != visible_.end()) {
+      visible_.erase(old);
+    }
+  }
+}
+
+MemoryStore::MemoryStore(MemoryDisk& disk, Scheduler& scheduler)
+    : disk_(disk), scheduler_(scheduler), crashes_(disk.crashes_) {
+  Check(!disk.has_store_, "a memory disk is open once at a time");
+  disk.has_store_ = true;
+}
+
+MemoryStore::~MemoryStore() {
+  if (crashes_ == disk_.crashes_) disk_.has_store_ = false;
+}
+
+void MemoryStore::CheckAlive() const {
+  Check(crashes_ == disk_.crashes_, "a crashed process does not use its disk");
+}
+
+void MemoryStore::CheckReadable(std::string_view key) const {
+  if (disk_.unreadable_.contains(key)) throw KvUnreadable("unreadable: " + std::string(key));
+}
+
+std::optional<std::string> MemoryStore::Get(std::string_view key) {
+  CheckAlive();
+  CheckReadable(key);
+  const auto found = disk_.visible_.find(key);
+  if (found == disk_.visible_.end()) return std::nullopt;
+  return found->second;
+}
+
+void MemoryStore::Scan(std::string_view from, std::string_view to, const Visitor& visit) {
+  CheckAlive();
+  for (auto at = disk_.visible_.lower_bound(from); at != disk_.visible_.end() && at->first < to;
+       ++at) {
+    CheckReadable(at->first);
+    if (!visit(at->first, at->second)) return;
+  }
+}
+
+KvStatus MemoryStore::Write(const KvBatch& batch) {
+  CheckAlive();
+  if (failed_) return KvStatus::kFailed;
+  if (disk_.full_) return KvStatus::kFull;
+  disk_.Apply(batch);
+  return KvStatus::kOk;
+}
+
+void MemoryStore::Sync(std::function<void(KvStatus)> done) {
+  CheckAlive();
+  Check(!syncing_, "one sync at a time");
+  syncing_ = true;
+  auto report = [this, alive = std::weak_ptr(alive_), batches = disk_.unsynced_.size(),
+                 done = std::move(done)] {
+    // A dead process hears nothing: neither one that went away nor one whose disk crashed under it.
+    if (alive.expired() || crashes_ != disk_.crashes_) return;
+    done(FinishSync(batches));
+  };
+  if (disk_.sync_delay_ms_ > 0) {
+    scheduler_.After(disk_.sync_delay_ms_, std::move(report));
+  } else {
+    scheduler_.Post(std::move(report));
+  }
+}
+
+KvStatus MemoryStore::FinishSync(std::size_t batches) {
+  syncing_ = false;
+  if (std::exchange(disk_.fail_next_sync_, false)) failed_ = true;
+  if (failed_) return KvStatus::kFailed;
+  disk_.unsynced_.erase(disk_.unsynced_.begin(),
+                        disk_.unsynced_.begin() + static_cast<std::ptrdiff_t>(batches));
+  return KvStatus::kOk;
+}
+
+}  // namespace once

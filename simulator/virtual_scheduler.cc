@@ -1,0 +1,67 @@
+#include "simulator/virtual_scheduler.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace once {
+
+VirtualScheduler::VirtualScheduler(std::int64_t wall_ms)
+    : wall_offset_ms_(wall_ms - now_us_ / 1000) {}
+
+Scheduler::TimerId VirtualScheduler::After(std::int64_t delay_ms, Task task) {
+  const TimerId id = ++last_id_;
+  const std::int64_t due_us = now_us_ + std::max<std::int64_t>(delay_ms, 0) * 1000;
+  due_us_.emplace(id, due_us);
+  timers_.emplace(Due{due_us, id}, std::move(task));
+  return id;
+}
+
+void VirtualScheduler::Cancel(TimerId id) {
+  const auto found = due_us_.find(id);
+  if (found == due_us_.end()) return;
+  timers_.erase({found->second, id});
+  due_us_.erase(found);
+}
+
+bool VirtualScheduler::RunOneBy(std::int64_t limit_us) {
+  // The task leaves its queue before it runs: it may post, schedule and cancel.
+  if (!posted_.empty()) {
+    const Task task = std::move(posted_.front());
+    posted_.pop_front();
+    task();
+    return true;
+  }
+  if (timers_.empty() || timers_.begin()->first.first > limit_us) return false;
+  auto next = timers_.extract(timers_.begin());
+  const auto [due_us, id] = next.key();
+  due_us_.erase(id);
+  now_us_ = std::max(now_us_, due_us);
+  next.mapped()();
+  return true;
+}
+
+bool VirtualScheduler::RunOne() {
+  return RunOneBy(std::numeric_limits<std::int64_t>::max());
+}
+
+std::size_t VirtualScheduler::RunUntilIdle() {
+  std::size_t ran = 0;
+  while (RunOneBy(now_us_)) ++ran;
+  return ran;
+}
+
+void VirtualScheduler::RunFor(std::int64_t duration_ms) {
+  RunUntil([] { return false; }, duration_ms);
+}
+
+bool VirtualScheduler::RunUntil(const std::function<bool()>& holds, std::int64_t limit_ms) {
+  const std::int64_t limit_us = now_us_ + limit_ms * 1000;
+  while (!holds()) {
+    if (RunOneBy(limit_us)) continue;
+    now_us_ = limit_us;
+    return holds();
+  }
+  return true;
+}
+
+}  // namespace once

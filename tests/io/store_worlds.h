@@ -1,0 +1,135 @@
+// The worlds in which the contract of KvStore is tested: each opens, syncs, restarts and crashes
+// its own kind of store.
+#pragma once
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "replica/env/kv_store.h"
+#include "replica/io/asio_scheduler.h"
+#include "replica/io/rocks_store.h"
+#include "simulator/memory_store.h"
+#include "simulator/virtual_scheduler.h"
+#include "tests/io/scratch_directory.h"
+
+namespace once {
+
+class MemoryWorld {
+ public:
+  MemoryWorld() { Open(); }
+
+  KvStore& store() { return *store_; }
+  void Sync(std::function<void(KvStatus)> done) { store_->Sync(std::move(done)); }
+  void RunUntil(const std::function<bool()>& holds) { scheduler_.RunUntil(holds, 60'000); }
+  void Restart() {
+    store_.reset();
+    Open();
+  }
+  void Crash() {
+    disk_.CrashLosingUnsynced();
+    Restart();
+  }
+
+ private:
+  void Open() { store_ = std::make_unique<MemoryStore>(disk_, scheduler_); }
+
+  VirtualScheduler scheduler_;
+  MemoryDisk disk_;
+  std::unique_ptr<MemoryStore> store_;
+};
+
+/// An event loop that waits for other threads, run by the test.
+class EventLoop {
+ public:
+  Scheduler& scheduler() { return scheduler_; }
+  void RunUntil(const std::function<bool()>& holds) {
+    while (!holds()) context_.run_one();
+  }
+
+ private:
+  boost::asio::io_context context_;
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_{
+      context_.get_executor()};
+  AsioScheduler scheduler_{context_};
+};
+
+class RocksWorld {
+ public:
+  explicit RocksWorld(RocksStore::Options options = {}) : options_(std::move(options)) { Open(); }
+
+  KvStore& store() { return *store_; }
+  RocksStore& rocks() { return *store_; }
+  EventLoop& loop() { return loop_; }
+  std::filesystem::path path() const { return scratch_ / ("db-" + std::to_string(generation_)); }
+
+  void Sync(std::function<void(KvStatus)> done) { store_->Sync(std::move(done)); }
+  void RunUntil(const std::function<bool()>& holds) { loop_.RunUntil(holds); }
+  void Close() { store_.reset(); }
+  void Restart() {
+    Close();
+    Open();
+  }
+  /// What is in the files now is all that the next process finds.
+  void Crash() {
+    const std::filesystem::path before = path();
+    ++generation_;
+    std::filesystem::copy(before, path(), std::filesystem::copy_options::recursive);
+    Restart();
+  }
+  /// The error of an attempt to open, if it is refused.
+  std::optional<std::string> TryOpen() {
+    auto opened = RocksStore::Open(path(), options_, loop_.scheduler());
+    if (auto* error = std::get_if<std::string>(&opened)) return *error;
+    store_ = std::get<std::unique_ptr<RocksStore>>(std::move(opened));
+    return std::nullopt;
+  }
+
+ private:
+  void Open() {
+    if (const auto error = TryOpen()) throw std::runtime_error(*error);
+  }
+
+  ScratchDirectory scratch_;
+  EventLoop loop_;
+  RocksStore::Options options_;
+  int generation_ = 0;
+  std::unique_ptr<RocksStore> store_;
+};
+
+class RocksCommitThreadWorld : public RocksWorld {
+ public:
+  RocksCommitThreadWorld() : RocksWorld({.inline_sync_max_us = 0}) {}
+};
+
+template <typename World>
+KvStatus SyncNow(World& world) {
+  std::optional<KvStatus> outcome;
+  world.Sync([&](KvStatus status) { outcome = status; });
+  world.RunUntil([&] { return outcome.has_value(); });
+  return outcome.value();
+}
+
+inline KvStatus PutOne(KvStore& store, const std::string& key, const std::string& value) {
+  KvBatch batch;
+  batch.Put(key, value);
+  return store.Write(batch);
+}
+
+/// "a=1 b=2", so that a failure prints what was there.
+inline std::string ScanText(KvStore& store, std::string_view from, std::string_view to) {
+  std::string text;
+  store.Scan(from, to, [&](std::string_view key, std::string_view value) {
+    if (!text.empty()) text += ' ';
+    text.append(key).append("=").append(value);
+    return true;
+  });
+  return text;
+}
+
+}  // namespace once
