@@ -1,0 +1,79 @@
+#include "replica/io/http_connections.h"
+
+#include <utility>
+
+#include "replica/io/http_answer.h"
+
+namespace once {
+namespace {
+
+constexpr std::size_t kRefusingMax = 64;
+
+}  // namespace
+
+HttpConnections::Admission HttpConnections::Admit(const std::string& address) {
+  ++counters.accepted;
+  const auto found = per_address_.find(address);
+  const std::size_t from_there = found == per_address_.end() ? 0 : found->second;
+  if (served_ < limits.connections_max && from_there < limits.connections_per_address_max)
+    return Admission::kServe;
+  ++counters.refused;
+  return refusing_ < kRefusingMax ? Admission::kRefuse : Admission::kDrop;
+}
+
+void HttpConnections::Add(std::shared_ptr<HttpSession> session, std::string address,
+                          Admission admission) {
+  HttpSession& added = *session;
+  added.refused_ = admission == Admission::kRefuse;
+  if (added.refused_) {
+    ++refusing_;
+  } else {
+    ++served_;
+    ++per_address_[address];
+  }
+  added.address_ = std::move(address);
+  added.place_ = sessions_.insert(sessions_.end(), std::move(session));
+  counters.open = sessions_.size();
+}
+
+void HttpConnections::Remove(HttpSession& session) {
+  if (session.refused_) {
+    --refusing_;
+  } else {
+    --served_;
+    const auto found = per_address_.find(session.address_);
+    if (--found->second == 0) per_address_.erase(found);
+  }
+  sessions_.erase(session.place_);
+  counters.open = sessions_.size();
+  if (sessions_.empty() && on_empty_) std::exchange(on_empty_, nullptr)();
+}
+
+template <class Action>
+void HttpConnections::ForEach(Action action) {
+  for (auto next = sessions_.begin(); next != sessions_.end();) {
+    const auto session = *next++;  // the action may remove this one, and no other
+    action(*session);
+  }
+}
+
+void HttpConnections::Sweep(std::int64_t monotonic_ms, std::int64_t unix_seconds) {
+  now_ms_ = monotonic_ms;
+  if (unix_seconds != unix_seconds_) {
+    unix_seconds_ = unix_seconds;
+    date_ = HttpDate(unix_seconds);
+  }
+  ForEach([](HttpSession& session) { session.Sweep(); });
+}
+
+void HttpConnections::Finish(std::function<void()> empty) {
+  finishing_ = true;
+  on_empty_ = std::move(empty);
+  ForEach([](HttpSession& session) { session.Finish(); });
+}
+
+void HttpConnections::Abort() {
+  ForEach([](HttpSession& session) { session.Abort(); });
+}
+
+}  // namespace once

@@ -1,0 +1,99 @@
+// What the connections of one listener share: who is there, how many may be, and a coarse clock.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <list>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "replica/api/http.h"
+#include "replica/limits.h"
+
+namespace once {
+
+struct HttpCounters {
+  std::uint64_t accepted = 0;      // connections taken from the kernel, refused ones included
+  std::uint64_t refused = 0;       // over a connection limit
+  std::uint64_t open = 0;          // now
+  std::uint64_t bad_requests = 0;  // answered by the listener because they could not be served
+  std::uint64_t timeouts = 0;      // a started request, handshake or answer that took too long
+};
+
+/// One connection, seen by the listener. Every call may remove the session from its table, so the
+/// caller holds a reference of its own. Deadlines run on the table's clock.
+class HttpSession {
+ public:
+  virtual ~HttpSession() = default;
+  virtual void Start() = 0;
+  /// Instead of Start: says 503 and closes.
+  virtual void StartRefused() = 0;
+  /// Acts on a deadline that has passed.
+  virtual void Sweep() = 0;
+  /// Closes when nothing is under way, otherwise after the current answer. A stream is ended.
+  virtual void Finish() = 0;
+  /// Closes now.
+  virtual void Abort() = 0;
+
+ private:
+  friend class HttpConnections;
+  std::string address_;
+  bool refused_ = false;
+  std::list<std::shared_ptr<HttpSession>>::iterator place_;
+};
+
+class HttpConnections {
+ public:
+  static constexpr std::int64_t kSweepMs = 250;
+  static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+
+  enum class Admission { kServe, kRefuse, kDrop };
+
+  HttpConnections(const Limits& limits, HttpService& service) : limits(limits), service(service) {}
+
+  /// Counts an accepted connection. kRefuse: over a limit, one of the few that are told so; kDrop:
+  /// too many of those. Whoever is not dropped must be added.
+  Admission Admit(const std::string& address);
+  void Add(std::shared_ptr<HttpSession> session, std::string address, Admission admission);
+  void Remove(HttpSession& session);
+
+  /// Sets the clock and lets every session look at its deadline.
+  void Sweep(std::int64_t monotonic_ms, std::int64_t unix_seconds);
+  /// No answer keeps its connection alive from now on; `empty` is called once, when the last
+  /// connection is gone (never, if there is none now).
+  void Finish(std::function<void()> empty);
+  void Abort();
+
+  /// The end of a span that starts now; late by at most two sweeps, never early.
+  std::int64_t DeadlineIn(std::int64_t span_ms) const { return now_ms_ + kSweepMs + span_ms; }
+  bool Passed(std::int64_t deadline_ms) const { return now_ms_ >= deadline_ms; }
+  const std::string& date() const { return date_; }
+  bool finishing() const { return finishing_; }
+  bool empty() const { return sessions_.empty(); }
+
+  const Limits& limits;
+  HttpService& service;
+  HttpCounters counters;
+  /// Where bytes go that nobody wants; shared, because nobody reads them.
+  std::array<char, 16 * 1024> waste;
+
+ private:
+  template <class Action>
+  void ForEach(Action action);
+
+  std::list<std::shared_ptr<HttpSession>> sessions_;
+  std::unordered_map<std::string, std::size_t> per_address_;  // served ones only
+  std::size_t served_ = 0;
+  std::size_t refusing_ = 0;
+  std::int64_t now_ms_ = 0;
+  std::int64_t unix_seconds_ = -1;
+  std::string date_;
+  bool finishing_ = false;
+  std::function<void()> on_empty_;
+};
+
+}  // namespace once

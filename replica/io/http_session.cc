@@ -1,0 +1,446 @@
+#include "replica/io/http_session.h"
+
+#include <unistd.h>
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl/stream.hpp>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "replica/env/check.h"
+#include "replica/io/http_answer.h"
+#include "replica/io/http_request_reader.h"
+
+namespace once {
+namespace {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+// The executor by type: the type-erased default costs an indirect call and a copy per operation.
+using Socket = asio::basic_stream_socket<asio::ip::tcp, asio::io_context::executor_type>;
+using TlsStream = asio::ssl::stream<Socket>;
+
+constexpr std::int64_t kDrainMs = 2000;
+constexpr std::size_t kWasteBytesMax = 16 * 1024 * 1024;
+constexpr std::size_t kKeptBytesMax = 64 * 1024;
+
+template <class Stream>
+class Session final : public HttpSession,
+                      public EventSink,
+                      public std::enable_shared_from_this<Session<Stream>> {
+ public:
+  template <class... Args>
+  explicit Session(std::shared_ptr<HttpConnections> connections, Args&&... args)
+      : connections_(std::move(connections)),
+        stream_(std::forward<Args>(args)...),
+        reader_(connections_->limits) {}
+
+  void Start() override;
+  void StartRefused() override;
+  void Sweep() override;
+  void Finish() override;
+  void Abort() override { Drop(); }
+
+  bool Send(std::string_view bytes) override;
+  void Close() override;
+
+ private:
+  static constexpr bool kPlain = std::is_same_v<Stream, Socket>;
+
+  enum class Phase {
+    kHandshake,
+    kReading,    // a request, or waiting for one
+    kServing,    // the service has it
+    kAnswering,  // not all of the answer is sent
+    kStreaming,
+    kDraining,  // all said; waiting for the client to close
+    kClosed,
+  };
+
+  Socket& socket() {
+    if constexpr (kPlain)
+      return stream_;
+    else
+      return stream_.next_layer();
+  }
+  const Limits& limits() const { return connections_->limits; }
+  void SetDeadline(std::int64_t span_ms) { deadline_ms_ = connections_->DeadlineIn(span_ms); }
+
+  void Advance();
+  void AwaitBytes();
+  void StartRead();
+  void OnRead(error_code error, std::size_t bytes);
+  void OnUnwanted(error_code error, std::size_t bytes);
+
+  void Serve();
+  void Answer(std::uint64_t ticket, HttpReply reply);
+  void Refuse(const HttpFault& fault);
+  void Deliver();
+
+  /// Where bytes to be sent are appended; Push then sends them.
+  std::string& Tail() { return writing_ ? queue_ : out_; }
+  bool Push();
+  void SendRest();
+  void ClearSent();
+  void OnSent(error_code error, std::size_t bytes);
+  void EndAnswer();
+
+  void Drain();
+  void DrainSocket();
+  void AwaitEnd();
+  void Drop();
+
+  const std::shared_ptr<HttpConnections> connections_;
+  Stream stream_;
+  RequestReader reader_;
+  Phase phase_ = kPlain ? Phase::kReading : Phase::kHandshake;
+  std::int64_t deadline_ms_ = HttpConnections::kNever;
+  std::optional<RequestReader::Stage> awaited_;  // what the deadline was set for
+
+  std::uint64_t ticket_ = 0;  // of the request being served
+  bool in_serve_ = false;     // an answer now would be inside Serve
+  AnswerForm form_;
+  std::function<void(std::shared_ptr<EventSink>)> on_stream_;
+
+  std::string out_;  // being sent, from sent_ on
+  std::size_t sent_ = 0;
+  std::string queue_;     // goes when out_ is sent
+  bool writing_ = false;  // an asynchronous write is under way
+  std::size_t wasted_bytes_ = 0;
+};
+
+template <class Stream>
+void Session<Stream>::Start() {
+  if constexpr (kPlain) {
+    Advance();
+  } else {
+    SetDeadline(limits().header_deadline_ms);
+    stream_.async_handshake(Stream::server, [self = this->shared_from_this()](error_code error) {
+      if (self->phase_ == Phase::kClosed) return;
+      if (error) return self->Drop();
+      self->phase_ = Phase::kReading;
+      self->Advance();
+    });
+  }
+}
+
+template <class Stream>
+void Session<Stream>::StartRefused() {
+  if constexpr (kPlain) {
+    HttpReply reply = ErrorReply(503, "unavailable", "too many connections");
+    reply.headers.emplace_back("Retry-After", "1");
+    phase_ = Phase::kAnswering;
+    form_.keep_alive = false;
+    AppendAnswer(reply, form_, connections_->date(), out_);
+    Deliver();
+  } else {
+    Drop();  // a handshake would cost more than the connection that was refused
+  }
+}
+
+template <class Stream>
+void Session<Stream>::Sweep() {
+  if (!connections_->Passed(deadline_ms_)) return;
+  switch (phase_) {
+    case Phase::kReading:
+      if (reader_.stage() == RequestReader::Stage::kIdle) return Drop();
+      ++connections_->counters.timeouts;
+      return Refuse({408, "request_timeout", "the request did not arrive in time"});
+    case Phase::kHandshake:
+    case Phase::kAnswering:
+    case Phase::kStreaming:
+      ++connections_->counters.timeouts;
+      return Drop();
+    case Phase::kDraining:
+      return Drop();
+    case Phase::kServing:
+    case Phase::kClosed:
+      return;
+  }
+}
+
+template <class Stream>
+void Session<Stream>::Finish() {
+  if (phase_ == Phase::kStreaming) return Close();
+  const bool idle = phase_ == Phase::kReading && reader_.stage() == RequestReader::Stage::kIdle;
+  if (idle || phase_ == Phase::kHandshake) Drop();
+}
+
+/// Serves what is in the buffer, request by request, until bytes, the service or the client must be
+/// waited for. A loop: answers given inside Serve must not nest.
+template <class Stream>
+void Session<Stream>::Advance() {
+  while (phase_ == Phase::kReading) {
+    switch (reader_.Read()) {
+      case RequestReader::Step::kNeedMore:
+        return AwaitBytes();
+      case RequestReader::Step::kFault:
+        ++connections_->counters.bad_requests;
+        return Refuse(reader_.fault());
+      case RequestReader::Step::kRequest:
+        Serve();
+    }
+  }
+}
+
+template <class Stream>
+void Session<Stream>::AwaitBytes() {
+  const auto stage = reader_.stage();
+  if (stage == RequestReader::Stage::kIdle && connections_->finishing()) return Drop();
+  if (reader_.TakeContinue()) {
+    Tail() += kContinue;
+    Push();
+    if (phase_ == Phase::kClosed) return;
+  }
+  if (awaited_ != stage) {
+    awaited_ = stage;
+    SetDeadline(stage == RequestReader::Stage::kIdle   ? limits().idle_deadline_ms
+                : stage == RequestReader::Stage::kHead ? limits().header_deadline_ms
+                                                       : limits().body_deadline_ms);
+  }
+  StartRead();
+}
+
+template <class Stream>
+void Session<Stream>::StartRead() {
+  const auto space = reader_.Space();
+  stream_.async_read_some(asio::buffer(space.data(), space.size()),
+                          [self = this->shared_from_this()](error_code error, std::size_t bytes) {
+                            self->OnRead(error, bytes);
+                          });
+}
+
+template <class Stream>
+void Session<Stream>::OnRead(error_code error, std::size_t bytes) {
+  if (phase_ != Phase::kReading) return;  // closed, or a 408 is being sent: nobody wants it
+  if (error == asio::error::eof && reader_.stage() != RequestReader::Stage::kIdle) {
+    ++connections_->counters.bad_requests;
+    return Refuse({400, "validation_error", "the request ended early"});
+  }
+  if (error) return Drop();
+  reader_.Commit(bytes);
+  Advance();
+}
+
+template <class Stream>
+void Session<Stream>::Serve() {
+  phase_ = Phase::kServing;
+  awaited_.reset();
+  deadline_ms_ = HttpConnections::kNever;
+  const HttpRequest& request = reader_.request();
+  form_ = {reader_.keep_alive(), reader_.http_1_0(), request.method == "HEAD"};
+  in_serve_ = true;
+  connections_->service.Serve(
+      request, [self = this->shared_from_this(), ticket = ++ticket_](HttpReply reply) {
+        self->Answer(ticket, std::move(reply));
+      });
+  in_serve_ = false;
+  if (phase_ == Phase::kClosed) return;
+  reader_.Next();
+  if (phase_ != Phase::kServing) Deliver();
+}
+
+template <class Stream>
+void Session<Stream>::Answer(std::uint64_t ticket, HttpReply reply) {
+  if (phase_ == Phase::kClosed) return;  // the client is gone; the work was done all the same
+  Check(phase_ == Phase::kServing && ticket == ticket_, "a request is answered once");
+  form_.keep_alive = form_.keep_alive && !connections_->finishing();
+  if (reply.stream) form_.keep_alive = false;
+  if (reply.stream && !form_.head_only) {
+    phase_ = Phase::kStreaming;
+    on_stream_ = std::move(reply.stream);
+  } else {
+    phase_ = Phase::kAnswering;
+  }
+  if (reply.stream || on_stream_)
+    AppendStreamHead(reply, form_, connections_->date(), Tail());
+  else
+    AppendAnswer(reply, form_, connections_->date(), Tail());
+  if (in_serve_) return;
+  Deliver();
+  Advance();
+}
+
+template <class Stream>
+void Session<Stream>::Refuse(const HttpFault& fault) {
+  phase_ = Phase::kAnswering;
+  form_ = {.keep_alive = false};
+  AppendAnswer(ErrorReply(fault.status, fault.code, fault.message), form_, connections_->date(),
+               Tail());
+  Deliver();
+}
+
+template <class Stream>
+void Session<Stream>::Deliver() {
+  const bool sent = Push();
+  if (phase_ == Phase::kAnswering && sent) return EndAnswer();
+  if (phase_ != Phase::kStreaming) return;
+  AwaitEnd();
+  const auto open = std::exchange(on_stream_, nullptr);
+  open(std::shared_ptr<EventSink>(this->shared_from_this()));
+  if (phase_ == Phase::kStreaming && connections_->finishing()) Close();
+}
+
+/// Sends what Tail holds. True when all of it is gone; otherwise OnSent goes on (or the connection
+/// is closed).
+template <class Stream>
+bool Session<Stream>::Push() {
+  if (!writing_) {
+    sent_ = 0;
+    if constexpr (kPlain) {
+      // The kernel takes nearly every answer at once: one call, no trip through the reactor.
+      error_code error;
+      sent_ = stream_.write_some(asio::buffer(out_), error);
+      if (error && error != asio::error::would_block) {
+        Drop();
+        return false;
+      }
+      if (sent_ == out_.size()) {
+        ClearSent();
+        return true;
+      }
+    }
+    writing_ = true;
+    SendRest();
+  }
+  if (phase_ != Phase::kReading) SetDeadline(limits().write_deadline_ms);
+  return false;
+}
+
+template <class Stream>
+void Session<Stream>::SendRest() {
+  stream_.async_write_some(asio::buffer(out_) + sent_,
+                           [self = this->shared_from_this()](error_code error, std::size_t bytes) {
+                             self->OnSent(error, bytes);
+                           });
+}
+
+template <class Stream>
+void Session<Stream>::OnSent(error_code error, std::size_t bytes) {
+  if (phase_ == Phase::kClosed) return;
+  if (error) return Drop();
+  sent_ += bytes;
+  if (phase_ == Phase::kStreaming) SetDeadline(limits().write_deadline_ms);
+  if (sent_ < out_.size()) return SendRest();
+  writing_ = false;
+  ClearSent();
+  if (!queue_.empty()) {
+    out_.swap(queue_);
+    if (!Push()) return;
+  }
+  if (phase_ == Phase::kStreaming) deadline_ms_ = HttpConnections::kNever;
+  if (phase_ != Phase::kAnswering) return;
+  EndAnswer();
+  Advance();
+}
+
+template <class Stream>
+void Session<Stream>::ClearSent() {
+  out_.clear();
+  sent_ = 0;
+  if (out_.capacity() > kKeptBytesMax) out_.shrink_to_fit();
+}
+
+template <class Stream>
+void Session<Stream>::EndAnswer() {
+  if (!form_.keep_alive) return Drain();
+  phase_ = Phase::kReading;
+}
+
+template <class Stream>
+bool Session<Stream>::Send(std::string_view bytes) {
+  if (phase_ != Phase::kStreaming) return false;
+  if (bytes.empty()) return true;
+  if (form_.http_1_0)
+    Tail() += bytes;
+  else
+    AppendChunk(bytes, Tail());
+  Push();
+  if (out_.size() - sent_ + queue_.size() > limits().stream_queue_bytes_max) Drop();
+  return phase_ == Phase::kStreaming;
+}
+
+template <class Stream>
+void Session<Stream>::Close() {
+  if (phase_ != Phase::kStreaming) return;
+  phase_ = Phase::kAnswering;
+  if (!form_.http_1_0) Tail() += kLastChunk;
+  if (Tail().empty() || Push()) EndAnswer();
+}
+
+template <class Stream>
+void Session<Stream>::Drain() {
+  phase_ = Phase::kDraining;
+  SetDeadline(kDrainMs);
+  if constexpr (kPlain) {
+    DrainSocket();
+  } else {
+    stream_.async_shutdown([self = this->shared_from_this()](error_code) {
+      if (self->phase_ == Phase::kDraining) self->DrainSocket();
+    });
+  }
+}
+
+template <class Stream>
+void Session<Stream>::DrainSocket() {
+  error_code ignored;
+  socket().shutdown(Socket::shutdown_send, ignored);
+  AwaitEnd();
+}
+
+/// Reads and forgets, to learn when the client leaves.
+template <class Stream>
+void Session<Stream>::AwaitEnd() {
+  const auto unwanted = [self = this->shared_from_this()](error_code error, std::size_t bytes) {
+    self->OnUnwanted(error, bytes);
+  };
+  const auto waste = asio::buffer(connections_->waste);
+  if (phase_ == Phase::kStreaming)
+    stream_.async_read_some(waste, unwanted);
+  else
+    socket().async_read_some(waste, unwanted);
+}
+
+template <class Stream>
+void Session<Stream>::OnUnwanted(error_code error, std::size_t bytes) {
+  if (phase_ == Phase::kAnswering || phase_ == Phase::kClosed) return;  // a stream being ended
+  wasted_bytes_ += bytes;
+  if (error || wasted_bytes_ > kWasteBytesMax) return Drop();
+  AwaitEnd();
+}
+
+template <class Stream>
+void Session<Stream>::Drop() {
+  if (phase_ == Phase::kClosed) return;
+  phase_ = Phase::kClosed;
+  error_code ignored;
+  socket().close(ignored);
+  connections_->Remove(*this);
+}
+
+}  // namespace
+
+std::shared_ptr<HttpSession> MakeHttpSession(asio::io_context& context, int fd, bool ip_v6,
+                                             std::shared_ptr<HttpConnections> connections,
+                                             TlsContext* tls) {
+  Socket socket(context);
+  error_code error;
+  socket.assign(ip_v6 ? asio::ip::tcp::v6() : asio::ip::tcp::v4(), fd, error);
+  if (error) {
+    ::close(fd);
+    return nullptr;
+  }
+  socket.non_blocking(true, error);
+  if (!error) socket.set_option(asio::ip::tcp::no_delay(true), error);
+  if (error) return nullptr;
+  if (tls == nullptr)
+    return std::make_shared<Session<Socket>>(std::move(connections), std::move(socket));
+  ssl_st* const state = tls->NewConnection();
+  if (state == nullptr) return nullptr;
+  return std::make_shared<Session<TlsStream>>(std::move(connections), std::move(socket), state);
+}
+
+}  // namespace once
