@@ -1,0 +1,102 @@
+#include "replica/io/key_file.h"
+
+#include <fcntl.h>
+#include <openssl/rand.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <boost/json.hpp>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "replica/api/digest.h"
+#include "replica/env/check.h"
+
+namespace once {
+namespace {
+
+std::string RandomBytes(std::size_t count) {
+  std::string bytes(count, '\0');
+  Check(RAND_bytes(reinterpret_cast<unsigned char*>(bytes.data()), static_cast<int>(count)) == 1,
+        "the system gives random bytes");
+  return bytes;
+}
+
+std::string WriteWhole(const std::string& path, const std::string& text) {
+  const std::string draft = path + ".new";
+  const int fd = ::open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (fd < 0) return "cannot write " + draft + ": " + std::strerror(errno);
+  std::size_t done = 0;
+  while (done < text.size()) {
+    const ssize_t wrote = ::write(fd, text.data() + done, text.size() - done);
+    if (wrote < 0) break;
+    done += static_cast<std::size_t>(wrote);
+  }
+  const bool good = done == text.size() && ::fsync(fd) == 0;
+  ::close(fd);
+  if (!good || std::rename(draft.c_str(), path.c_str()) != 0)
+    return "cannot write " + path + ": " + std::strerror(errno);
+  return "";
+}
+
+}  // namespace
+
+NewKey MakeKey(std::string tenant, std::string actor, std::vector<std::string> scopes) {
+  NewKey made;
+  made.key = "once_" + Base64Url(RandomBytes(32));
+  made.credential.id = "key_" + Base64Url(RandomBytes(9));
+  made.credential.tenant = std::move(tenant);
+  made.credential.actor = std::move(actor);
+  made.credential.scopes = std::move(scopes);
+  made.credential.sha256 = Hex(Bytes(Sha256(made.key)));
+  made.credential.created_ms = std::chrono::duration_cast<std::chrono::milliseconds>(
+                                   std::chrono::system_clock::now().time_since_epoch())
+                                   .count();
+  return made;
+}
+
+std::variant<Credentials, std::string> LoadCredentials(const std::string& path) {
+  std::ifstream file(path);
+  if (!file && !std::filesystem::exists(path)) return Credentials();
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file) return "cannot read " + path;
+  auto parsed = Credentials::Parse(text.str());
+  if (auto* error = std::get_if<std::string>(&parsed)) return path + ": " + *error;
+  return parsed;
+}
+
+std::string SaveCredentials(const std::string& path, const Credentials& credentials) {
+  return WriteWhole(path, credentials.Serialize());
+}
+
+std::string EnsureDevelopmentKeys(const std::string& directory) {
+  namespace fs = std::filesystem;
+  namespace json = boost::json;
+  const std::string shown = directory + "/credentials.json";
+  const std::string kept = directory + "/keys.json";
+  if (fs::exists(shown) && fs::exists(kept)) return "";
+  std::error_code error;
+  fs::create_directories(directory, error);
+  if (error) return "cannot make " + directory + ": " + error.message();
+  Credentials credentials;
+  std::string list = "[\n";
+  const auto add = [&](const char* tenant, const char* actor, std::vector<std::string> scopes) {
+    NewKey made = MakeKey(tenant, actor, scopes);
+    const json::array scope_list(scopes.begin(), scopes.end());
+    if (list.size() > 2) list += ",\n";
+    list += "  " + json::serialize(json::object{
+                       {"tenant", tenant}, {"actor", actor}, {"scopes", scope_list}, {"key", made.key}});
+    credentials.Add(std::move(made.credential));
+  };
+  for (const char* tenant : {"acme", "globex", "vault"}) add(tenant, "developer", {"runs", "claims"});
+  add("admin", "admin", {"admin"});
+  if (std::string why = SaveCredentials(kept, credentials); !why.empty()) return why;
+  return WriteWhole(shown, list + "\n]\n");
+}
+
+}  // namespace once

@@ -1,0 +1,207 @@
+#include "replica/io/node.h"
+
+#include <openssl/rand.h>
+
+#include <array>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <csignal>
+
+#include "replica/api/api.h"
+#include "replica/env/check.h"
+#include "replica/io/asio_scheduler.h"
+#include "replica/io/data_directory.h"
+#include "replica/io/http_listener.h"
+#include "replica/io/key_file.h"
+#include "replica/io/log.h"
+#include "replica/io/rocks_store.h"
+#include "replica/io/tls.h"
+#include "replica/replica.h"
+
+namespace once {
+namespace {
+
+// Random words from the system's generator, drawn in blocks: a call per word would cost more than
+// the command it is for.
+class SystemEntropy {
+ public:
+  std::uint64_t operator()() {
+    if (next_ == words_.size()) {
+      Check(RAND_bytes(reinterpret_cast<unsigned char*>(words_.data()), sizeof words_) == 1,
+            "the system gives random bytes");
+      next_ = 0;
+    }
+    return words_[next_++];
+  }
+
+ private:
+  std::array<std::uint64_t, 256> words_{};
+  std::size_t next_ = words_.size();
+};
+
+class Node {
+ public:
+  explicit Node(NodeOptions options)
+      : options_(std::move(options)),
+        config_(options_.config),
+        scheduler_(context_),
+        signals_(context_, SIGINT, SIGTERM),
+        hangup_(context_, SIGHUP),
+        metrics_(config_.limits.metric_label_values_max) {}
+
+  /// Empty, or why not.
+  std::string Open();
+  void Run(const std::function<void(std::uint16_t)>& ready);
+  bool failed() const { return failed_; }
+
+ private:
+  std::string OpenStore();
+  std::string OpenApi();
+  std::string Listen();
+  std::string Reload();
+  void Stop();
+  void AwaitHangup();
+  void Finish();
+
+  NodeOptions options_;
+  const Config config_;
+  boost::asio::io_context context_{1};
+  AsioScheduler scheduler_;
+  boost::asio::signal_set signals_;
+  boost::asio::signal_set hangup_;
+  Metrics metrics_;
+  std::optional<DataDirectory> directory_;
+  std::unique_ptr<RocksStore> store_;
+  std::unique_ptr<Replica> replica_;
+  std::unique_ptr<Api> api_;
+  std::unique_ptr<TlsContext> tls_;
+  std::unique_ptr<HttpListener> listener_;
+  int stopping_parts_ = 0;
+  bool failed_ = false;
+};
+
+std::string Node::OpenStore() {
+  auto opened = options_.adopt_data ? DataDirectory::Adopt(config_.data_dir, config_.region)
+                                    : DataDirectory::Open(config_.data_dir, config_.region);
+  if (auto* error = std::get_if<std::string>(&opened)) return *error;
+  directory_ = std::move(std::get<DataDirectory>(opened));
+  RocksStore::Options store_options;
+  store_options.create = directory_->created();
+  store_options.inline_sync_max_us = config_.inline_sync_us_max;
+  store_options.on_sync = [this](std::int64_t sync_us) { metrics_.Sync(sync_us); };
+  auto store = RocksStore::Open(config_.data_dir + "/store", store_options, scheduler_);
+  if (auto* error = std::get_if<std::string>(&store)) return *error;
+  store_ = std::move(std::get<std::unique_ptr<RocksStore>>(store));
+  return "";
+}
+
+std::string Node::OpenApi() {
+  try {
+    replica_ = std::make_unique<Replica>(World{scheduler_, *store_, SystemEntropy()}, config_, metrics_);
+  } catch (const KvUnreadable& error) {
+    return std::string("the store cannot be read: ") + error.what();
+  }
+  auto credentials = LoadCredentials(config_.credentials_file);
+  if (auto* error = std::get_if<std::string>(&credentials)) return *error;
+  api_ = std::make_unique<Api>(*replica_, config_, std::get<Credentials>(std::move(credentials)),
+                               metrics_, [](std::string_view event, std::string_view detail) {
+                                 Log(LogLevel::kInfo, event, {{"detail", detail}});
+                               });
+  api_->SetReload([this] { return Reload(); });
+  return "";
+}
+
+std::string Node::Listen() {
+  if (!config_.tls_certificate_file.empty()) {
+    auto tls = TlsContext::Load(config_.tls_certificate_file, config_.tls_key_file);
+    if (auto* error = std::get_if<std::string>(&tls)) return *error;
+    tls_ = std::move(std::get<std::unique_ptr<TlsContext>>(tls));
+  }
+  auto listener = HttpListener::Open(
+      context_, {config_.listen_address, config_.listen_port, config_.limits, tls_.get()}, *api_);
+  if (auto* error = std::get_if<std::string>(&listener)) return *error;
+  listener_ = std::move(std::get<std::unique_ptr<HttpListener>>(listener));
+  api_->SetConnectionGauge([this] { return listener_ ? listener_->counters().open : 0; });
+  return "";
+}
+
+std::string Node::Open() {
+  for (const auto step : {&Node::OpenStore, &Node::OpenApi})
+    if (std::string error = (this->*step)(); !error.empty()) return error;
+  return "";
+}
+
+void Node::Run(const std::function<void(std::uint16_t)>& ready) {
+  signals_.async_wait([this](boost::system::error_code error, int) {
+    if (!error) Stop();
+  });
+  AwaitHangup();
+  replica_->Start([this, ready](bool started) {
+    std::string error = started ? Listen() : "the store refused the first write: " + store_->failure();
+    if (!error.empty()) {
+      Log(LogLevel::kError, "start-failed", {{"reason", error}});
+      failed_ = true;
+      return context_.stop();
+    }
+    ready(listener_->port());
+  });
+  context_.run();
+  if (store_->Close() != KvStatus::kOk) failed_ = true;
+}
+
+std::string Node::Reload() {
+  Config fresh = config_;
+  if (!options_.config_path.empty()) {
+    auto loaded = LoadConfig(options_.config_path);
+    if (auto* error = std::get_if<std::string>(&loaded)) return *error;
+    fresh = std::get<Config>(std::move(loaded));
+  }
+  auto credentials = LoadCredentials(config_.credentials_file);
+  if (auto* error = std::get_if<std::string>(&credentials)) return *error;
+  if (tls_)
+    if (const auto error = tls_->Reload()) return *error;
+  api_->Reload(std::get<Credentials>(std::move(credentials)), fresh.policies);
+  Log(LogLevel::kInfo, "reloaded");
+  return "";
+}
+
+void Node::AwaitHangup() {
+  hangup_.async_wait([this](boost::system::error_code error, int) {
+    if (error) return;
+    if (const std::string why = Reload(); !why.empty())
+      Log(LogLevel::kError, "reload-failed", {{"reason", why}});
+    AwaitHangup();
+  });
+}
+
+// No new connections; answers that are under way go out; what was applied becomes durable. Claims
+// that are still pending stay on disk with their lease.
+void Node::Stop() {
+  Log(LogLevel::kInfo, "stopping");
+  api_->CloseStreams();
+  stopping_parts_ = listener_ ? 2 : 1;
+  replica_->Stop([this] { Finish(); });
+  if (listener_) listener_->Stop([this] { Finish(); });
+}
+
+void Node::Finish() {
+  if (--stopping_parts_ > 0) return;
+  Log(LogLevel::kInfo, "stopped");
+  context_.stop();
+}
+
+}  // namespace
+
+int RunNode(NodeOptions options, const std::function<void(std::uint16_t)>& ready) {
+  // A peer that closed its socket is an error code of the write, not the end of the process.
+  std::signal(SIGPIPE, SIG_IGN);
+  Node node(std::move(options));
+  if (const std::string error = node.Open(); !error.empty()) {
+    Log(LogLevel::kError, "start-failed", {{"reason", error}});
+    return 1;
+  }
+  node.Run(ready);
+  return node.failed() ? 1 : 0;
+}
+
+}  // namespace once

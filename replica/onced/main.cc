@@ -1,0 +1,90 @@
+// onced: one node of one region.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <iostream>
+
+#include "replica/io/key_file.h"
+#include "replica/io/log.h"
+#include "replica/io/node.h"
+
+namespace {
+
+constexpr const char* kDevelopmentDirectory = ".once";
+
+// What `onced --dev` runs with: no file is read. Loopback only, one region.
+once::Config DevelopmentConfig() {
+  once::Config config;
+  config.region = "us";
+  config.listen_port = 8101;
+  config.data_dir = std::string(kDevelopmentDirectory) + "/dev";
+  config.credentials_file = std::string(kDevelopmentDirectory) + "/keys.json";
+  config.metrics_public = true;
+  config.test_seams = true;
+  return config;
+}
+
+bool IsLoopback(const std::string& address) {
+  return address == "::1" || address.rfind("127.", 0) == 0;
+}
+
+std::string Refusal(const once::Config& config) {
+  if (config.data_dir.empty()) return "[node] data_dir is needed";
+  if (config.insecure_dev && !IsLoopback(config.listen_address))
+    return "--insecure-dev turns off authentication and therefore listens on loopback only";
+  if (!config.insecure_dev && config.credentials_file.empty())
+    return "[auth] credentials_file is needed (make keys with: oncectl keys create)";
+  return "";
+}
+
+void Banner(const once::Config& config, std::uint16_t port) {
+  const std::string url = std::string(config.tls_certificate_file.empty() ? "http" : "https") + "://" +
+                          config.listen_address + ":" + std::to_string(port);
+  once::Log(once::LogLevel::kInfo, "ready", {{"region", config.region}, {"url", url}});
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("onced: a node of Once, the dedup store that holds across regions.");
+  std::string config_path;
+  bool dev = false, check = false, insecure = false, adopt = false;
+  auto* config_option = app.add_option("--config", config_path, "Configuration file (TOML)");
+  app.add_flag("--dev", dev, "One single-region node on loopback with built-in settings; data in .once/")
+      ->excludes(config_option);
+  app.add_flag("--check-config", check, "Read the configuration, say whether it is good, and exit");
+  app.add_flag("--insecure-dev", insecure, "No credentials; loopback only. Never for real data");
+  app.add_flag("--adopt-data", adopt, "The data directory is a copy on purpose: give it a new identity");
+  app.set_version_flag("--version", std::string("onced ") + ONCE_VERSION);
+  CLI11_PARSE(app, argc, argv);
+
+  if (!dev && config_path.empty()) {
+    std::cerr << "onced: give --config FILE or --dev (see onced --help)\n";
+    return 2;
+  }
+  once::Config config = DevelopmentConfig();
+  if (!dev) {
+    auto loaded = once::LoadConfig(config_path);
+    if (auto* error = std::get_if<std::string>(&loaded)) {
+      std::cerr << "onced: " << *error << "\n";
+      return 2;
+    }
+    config = std::get<once::Config>(std::move(loaded));
+  }
+  config.insecure_dev = insecure;
+  if (const std::string why = Refusal(config); !why.empty()) {
+    std::cerr << "onced: " << why << "\n";
+    return 2;
+  }
+  if (check) {
+    std::cout << "the configuration is good\n";
+    return 0;
+  }
+  once::StartLog(config.log_level, config.log_json);
+  if (dev)
+    if (const std::string why = once::EnsureDevelopmentKeys(kDevelopmentDirectory); !why.empty()) {
+      std::cerr << "onced: " << why << "\n";
+      return 1;
+    }
+  return once::RunNode({config, config_path, adopt},
+                       [&config](std::uint16_t port) { Banner(config, port); });
+}
