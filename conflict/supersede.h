@@ -13,11 +13,11 @@ namespace once {
 /// moved.
 ///
 /// A superseded claim does not compete and is not counted. It takes the end of the component that
-/// it gave way to as its own expires_ms, so that RedirectOf finds the winner and both are forgotten
-/// at the same time; finalised_ms becomes `now_ms`. Only the home region may call this for its
-/// claims. A foreign terminal failure supersedes nothing: a success at home would stand over it. A
-/// RETRYABLE claim whose retention is over is closed and left alone: it belongs to an earlier
-/// generation.
+/// it gave way to as its own expires_ms, so that RedirectOf finds the winner and the claim is
+/// forgotten no later than the winner; finalised_ms becomes `now_ms`. Only the home region may call
+/// this for its claims. A foreign terminal failure supersedes nothing: a success at home would
+/// stand over it. A RETRYABLE claim whose retention is over is closed and left alone: it belongs to
+/// an earlier generation.
 int Supersede(Slot& slot, std::string_view region, std::int64_t now_ms, std::int64_t skew_ms);
 
 }  // namespace once

@@ -35,7 +35,7 @@ void Decide(Component& component) {
   }
 }
 
-/// The component that superseded `claim`. Supersede() left that component's end in the claim;
+/// The survivor of the component that the claim gave way to. Supersede() left its end in the claim;
 /// components are disjoint and only ever grow, so it is the first that reaches as far.
 const Claim* WinnerOver(const Claim& superseded, const std::vector<Component>& components) {
   for (const Component& component : components) {

@@ -2,6 +2,11 @@
 // windows that overlap, bridge, touch and lie apart, against the naive rule.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
 #include "conflict/merge.h"
 #include "conflict/survivor.h"
 #include "conflict/tally.h"

@@ -80,9 +80,10 @@ TEST(Forget, WhatNeverExpiresStays) {
   EXPECT_EQ(Forget(endless_grace, kNeverMs - 1, kSkewMs, kNeverMs, true), 0);
 }
 
-TEST(Forget, ASupersededMarkerDoesNotOutliveItsWinner) {
+TEST(Forget, ASupersededMarkerGoesWithItsWinner) {
   Slot slot = SlotOf({Pending("b", "eu", 20, 30), Success("a", "us", 0, 24)});
   ASSERT_EQ(Supersede(slot, "eu", 26, kSkewMs), 1);
+  EXPECT_EQ(Forget(slot, 24 + 104, kSkewMs, kGraceMs, true), 0);
   EXPECT_EQ(Forget(slot, 24 + 105, kSkewMs, kGraceMs, true), 2);
 }
 

@@ -1,7 +1,14 @@
 // The laws of the conflict rule, over random sets of claims. Few run ids, versions and instants, so
 // that equal, contradicting, touching and bridging claims are frequent.
+#include <gtest/gtest.h>
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "conflict/forget.h"
 #include "conflict/merge.h"

@@ -2,6 +2,7 @@
 // overlap.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>

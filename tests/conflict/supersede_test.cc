@@ -50,12 +50,13 @@ TEST(Supersede, FinalClaimsMarkersAndClosedRetryablesStay) {
   EXPECT_EQ(slot.claims(3).state(), RETRYABLE);
 }
 
-TEST(Supersede, TheRedirectFollowsTheComponentAndNotALaterGeneration) {
-  Slot slot = SlotOf({Pending("d", "eu", 0, 10), Success("c", "us", 1, 25)});
-  ASSERT_EQ(Supersede(slot, "eu", 5, 2), 1);
-  MergeClaim(slot, Success("a", "us", 40, 64));
+TEST(Supersede, TheRedirectFollowsTheComponentAndNoOtherGeneration) {
+  Slot slot =
+      SlotOf({Success("0", "us", 0, 24), Pending("d", "eu", 30, 40), Success("c", "us", 31, 55)});
+  ASSERT_EQ(Supersede(slot, "eu", 35, 2), 1);
+  MergeClaim(slot, Success("a", "us", 80, 104));
   EXPECT_EQ(RunIdOf(RedirectOf(slot, "d")), "c");
-  MergeClaim(slot, Success("b", "ap", 10, 34));
+  MergeClaim(slot, Success("b", "ap", 40, 64));
   EXPECT_EQ(RunIdOf(RedirectOf(slot, "d")), "b");
   EXPECT_EQ(RedirectOf(slot, "b"), nullptr);
 }

@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
 #include "conflict/window.h"
 #include "tests/conflict/oracle.h"
 #include "tests/conflict/story.h"
@@ -55,7 +60,7 @@ TEST(Survivor, OW_MR_07_AnyStringIsARunId) {
 }
 
 TEST(Survivor, S_37_BridgedWindowsAreOneComponentInEveryOrder) {
-  // c and a do not overlap; b bridges them. Lowest in the middle, at the end and at the start.
+  // The first and the third do not overlap; the second bridges them. Each may be the lowest.
   for (const std::string ids : {"abc", "bac", "cab", "acb", "bca", "cba"}) {
     const std::vector<Claim> claims = {Success(ids.substr(0, 1), "eu", 0, 24),
                                        Success(ids.substr(1, 1), "us", 23, 47),

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 #include "conflict/merge.h"
 #include "conflict/survivor.h"
 #include "tests/conflict/story.h"
