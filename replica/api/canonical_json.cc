@@ -55,6 +55,12 @@ bool Utf16Less(std::string_view a, std::string_view b) {
 // object that was not in order is rewritten when it closes.
 class CanonicalWriter : public JsonReader<CanonicalWriter> {
  public:
+  CanonicalWriter() {
+    open_.reserve(8);
+    members_.reserve(16);
+    keys_.reserve(128);
+  }
+
   std::string out;
 
   bool on_array_begin(error_code&) { return Open('[', false); }

@@ -24,10 +24,11 @@ struct CanonicalJson {
 };
 
 /// Two documents have equal canonical texts exactly when they have the same value: member order,
-/// white space, escapes and the spelling of numbers do not count. This is RFC 8785, except that
-/// integers keep all their digits (see json_number.h), so for integers that no double holds the
-/// text is not what another RFC 8785 implementation writes: it is for our own use. Canonical text
-/// is its own canonical text, and at most a small multiple of the input's length.
+/// white space, escapes and the spelling of numbers do not count (a number with a fractional part
+/// is the nearest double). This is RFC 8785, except that integers keep all their digits (see
+/// json_number.h), so for integers that no double holds the text is not what another RFC 8785
+/// implementation writes: it is for our own use. Canonical text is its own canonical text, and at
+/// most a small multiple of the input's length.
 CanonicalJson Canonicalize(std::string_view document);
 
 }  // namespace once

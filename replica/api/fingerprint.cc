@@ -71,8 +71,11 @@ void AppendQuery(std::string_view query, std::string& head) {
   std::vector<Named> parameters;
   for (const QueryParameter& parameter : ParseQuery(query)) {
     if (IsIdempotencyKeyParameter(parameter.name)) continue;
-    const std::size_t name_size = NormalizePercent(parameter.name).size();
-    parameters.push_back({NormalizePercent(parameter.text), name_size});
+    std::string text = NormalizePercent(parameter.name);
+    const std::size_t name_size = text.size();
+    const bool has_value = parameter.name.size() < parameter.text.size();
+    if (has_value) text.append(1, '=').append(NormalizePercent(parameter.value));
+    parameters.push_back({std::move(text), name_size});
   }
   std::stable_sort(parameters.begin(), parameters.end(),
                    [](const Named& a, const Named& b) { return a.Name() < b.Name(); });

@@ -65,11 +65,12 @@ std::string NormalizePercent(std::string_view text) {
   std::string normal;
   normal.reserve(text.size());
   for (std::size_t i = 0; i < text.size(); ++i) {
-    const int byte = text[i] == '%' ? EscapedByte(text, i) : -1;
-    if (byte < 0) {
+    if (text[i] != '%') {
       normal += text[i];
       continue;
     }
+    const int byte = EscapedByte(text, i);
+    if (byte < 0) return std::string(text);
     if (IsUnreserved(byte)) {
       normal += static_cast<char>(byte);
     } else {

@@ -26,7 +26,7 @@ std::optional<std::string> PercentDecode(std::string_view text);
 
 /// RFC 3986 §6.2.2 form: escapes of unreserved characters as the character, other escapes in upper
 /// case. Equal forms mean equal to every reader, also to those who take '+' for a space and %2B
-/// not; a malformed escape stays as it is.
+/// not. A text with a malformed escape stays as it is: readers differ on what it means.
 std::string NormalizePercent(std::string_view text);
 
 }  // namespace once
