@@ -11,9 +11,9 @@ namespace once {
 /// the clock is (start + monotonic time elapsed), slewed toward the wall by at most one twentieth
 /// of the time that passes, and only while the two are within the skew bound of each other.
 ///
-/// The start is the later of the last persisted stamp and the wall clock at boot: time spent down is
-/// known to nobody else. A wall clock that is wrong at boot by more than the bound is trusted when
-/// ahead and ignored (and unsafe) when behind.
+/// The start is the later of the last persisted stamp and the wall clock at boot: time spent down
+/// is known to nobody else. A wall clock that is wrong at boot by more than the bound is trusted
+/// when ahead and ignored (and unsafe) when behind.
 class NodeClock {
  public:
   NodeClock(const Scheduler& scheduler, std::int64_t last_stamp_ms, std::int64_t skew_bound_ms);

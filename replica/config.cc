@@ -76,8 +76,8 @@ void ReadListen(Section& node, Config& config) {
   node.Read("listen", listen);
   const auto colon = listen.rfind(':');
   const std::string port = colon == std::string::npos ? "" : listen.substr(colon + 1);
-  if (port.empty() || port.size() > 5 || port.find_first_not_of("0123456789") != std::string::npos ||
-      std::stoul(port) > 65535)
+  if (port.empty() || port.size() > 5 ||
+      port.find_first_not_of("0123456789") != std::string::npos || std::stoul(port) > 65535)
     throw std::runtime_error("[node] listen must be ADDRESS:PORT, not \"" + listen + "\"");
   config.listen_address = listen.substr(0, colon);
   config.listen_port = static_cast<std::uint16_t>(std::stoul(port));
@@ -219,13 +219,15 @@ std::string ValidateConfig(const Config& config) {
       config.region.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") != std::string::npos)
     return "[node] region must be 1 to 32 of a-z, 0-9 and -";
   if (config.route_retention_ms != 0 && config.route_retention_ms < kDayMs && !config.test_seams)
-    return "[retention] routes_seconds must be at least 86400 (or 0, never): callers rely on 24 hours";
+    return "[retention] routes_seconds must be at least 86400 (or 0, never): callers rely on 24 "
+           "hours";
   if (config.lease_ms < 100) return "[claims] lease_ms must be at least 100";
   if (static_cast<std::int64_t>(config.lease_ms) > config.limits.lease_ms_max)
     return "[claims] lease_ms must not exceed [limits] lease_ms_max";
   if (config.tls_certificate_file.empty() != config.tls_key_file.empty())
     return "[tls] needs both certificate_file and key_file, or neither";
-  if (config.limits.header_bytes_max < 1024) return "[limits] header_bytes_max must be at least 1024";
+  if (config.limits.header_bytes_max < 1024)
+    return "[limits] header_bytes_max must be at least 1024";
   if (config.limits.connections_max == 0) return "[limits] connections_max must be at least 1";
   if (config.hot_bytes_max < (1u << 20)) return "[storage] hot_bytes_max must be at least 1048576";
   static const std::set<std::string> kLevels = {"trace", "debug", "info", "warn", "error"};
@@ -239,10 +241,14 @@ const char* PolicyName(MismatchPolicy policy) {
 }
 
 bool ParsePolicy(std::string_view name, MismatchPolicy& policy) {
-  if (name == "reject") policy = REJECT;
-  else if (name == "observe") policy = OBSERVE;
-  else if (name == "off") policy = OFF;
-  else return false;
+  if (name == "reject")
+    policy = REJECT;
+  else if (name == "observe")
+    policy = OBSERVE;
+  else if (name == "off")
+    policy = OFF;
+  else
+    return false;
   return true;
 }
 

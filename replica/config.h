@@ -24,7 +24,7 @@ struct Config {
   SpecProfile spec_profile = SpecProfile::kV11;
   bool test_seams = false;
   bool metrics_public = false;
-  bool insecure_dev = false;      // no credentials: only the command line can say so
+  bool insecure_dev = false;  // no credentials: only the command line can say so
   std::int64_t clock_skew_bound_ms = 1000;
 
   // [tls]
@@ -61,8 +61,8 @@ struct Config {
   Limits limits;
 };
 
-/// Parses TOML text. The error names the line and the option; an unknown option is an error, because
-/// a misspelt bound is no bound.
+/// Parses TOML text. The error names the line and the option; an unknown option is an error,
+/// because a misspelt bound is no bound.
 std::variant<Config, std::string> ParseConfig(std::string_view text);
 std::variant<Config, std::string> LoadConfig(const std::string& path);
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <boost/json.hpp>
 
-
 #include "replica/api/digest.h"
 #include "replica/api/json_value.h"
 

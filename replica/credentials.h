@@ -11,11 +11,11 @@
 namespace once {
 
 struct Credential {
-  std::string id;       // shown to the operator; says nothing about the key
+  std::string id;  // shown to the operator; says nothing about the key
   std::string tenant;
   std::string actor;
   std::vector<std::string> scopes;  // runs, claims, admin
-  std::string sha256;   // hex, of the key
+  std::string sha256;               // hex, of the key
   std::int64_t created_ms = 0;
   bool revoked = false;
 

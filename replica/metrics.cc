@@ -29,15 +29,17 @@ constexpr std::array<EventName, 8> kEvents = {{
     {"once_refused_total", "Requests refused because nothing could be promised or stored."},
 }};
 
-const prometheus::Histogram::BucketBoundaries kSeconds = {
-    0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5};
+const prometheus::Histogram::BucketBoundaries kSeconds = {0.00005, 0.0001, 0.00025, 0.0005, 0.001,
+                                                          0.0025,  0.005,  0.01,    0.025,  0.05,
+                                                          0.1,     0.25,   0.5,     1,      5};
 
 }  // namespace
 
 struct Metrics::Registry {
   explicit Registry(std::size_t label_values_max) : label_values_max(label_values_max) {
     for (std::size_t i = 0; i < kEvents.size(); ++i)
-      events[i] = &prometheus::BuildCounter().Name(kEvents[i].name).Help(kEvents[i].help).Register(all);
+      events[i] =
+          &prometheus::BuildCounter().Name(kEvents[i].name).Help(kEvents[i].help).Register(all);
     limited = &prometheus::BuildCounter()
                    .Name("once_rate_limited_total")
                    .Help("Requests answered 429 because their tenant is over its rate.")

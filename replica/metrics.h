@@ -18,14 +18,14 @@ class Metrics {
 
   /// Counters per tenant and route.
   enum class Event {
-    kClaim,      // admitted: execute it
+    kClaim,  // admitted: execute it
     kReplay,
     kInFlight,
     kMismatch,   // in every policy
     kReclaim,    // a lease ran out and another caller took over
     kRetryable,  // an outcome that will not be replayed
     kStaleFence,
-    kRefused,    // 503 or 507 before anything was stored
+    kRefused,  // 503 or 507 before anything was stored
   };
   void Count(Event event, std::string_view tenant, std::string_view route);
 
@@ -40,8 +40,8 @@ class Metrics {
     std::uint64_t slots = 0;
     std::uint64_t slot_bytes = 0;
     std::uint64_t hot_slots = 0;
-    std::uint64_t queue_depth = 0;    // answers that wait for a sync
-    std::uint64_t waiters = 0;        // callers joined to claims in flight
+    std::uint64_t queue_depth = 0;  // answers that wait for a sync
+    std::uint64_t waiters = 0;      // callers joined to claims in flight
     std::uint64_t connections = 0;
     std::int64_t clock_offset_ms = 0;
     bool clock_safe = true;

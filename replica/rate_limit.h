@@ -23,7 +23,8 @@ class RateLimit {
   };
   const double per_second_;
   const double burst_;
-  std::unordered_map<std::string, Bucket> buckets_;  // as many as there are tenants with credentials
+  std::unordered_map<std::string, Bucket>
+      buckets_;  // as many as there are tenants with credentials
 };
 
 }  // namespace once

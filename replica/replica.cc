@@ -73,19 +73,18 @@ void Replica::Submit(Command command, Done done) {
   } catch (const KvUnreadable&) {
     return done(Unavailable());
   }
-  const std::uint64_t batch = answer.hash.empty()
-                                  ? (tables_.dirty() ? tables_.open_batch() : 0)
-                                  : tables_.BatchOf(answer.hash);
-  commit_.WhenDurable(batch, [this, answer = std::move(answer), done = std::move(done)](
-                                 Durable durable) mutable {
-    if (durable == Durable::kFull) {
-      answer = {};
-      answer.kind = Answer::Kind::kFull;
-    }
-    if (durable == Durable::kUnknown) answer = Unavailable();
-    if (durable == Durable::kYes) Settled(answer);
-    done(answer);
-  });
+  const std::uint64_t batch = answer.hash.empty() ? (tables_.dirty() ? tables_.open_batch() : 0)
+                                                  : tables_.BatchOf(answer.hash);
+  commit_.WhenDurable(
+      batch, [this, answer = std::move(answer), done = std::move(done)](Durable durable) mutable {
+        if (durable == Durable::kFull) {
+          answer = {};
+          answer.kind = Answer::Kind::kFull;
+        }
+        if (durable == Durable::kUnknown) answer = Unavailable();
+        if (durable == Durable::kYes) Settled(answer);
+        done(answer);
+      });
 }
 
 void Replica::SubmitOrWait(Command command, std::int64_t wait_ms, Done done) {
@@ -157,7 +156,8 @@ std::string Replica::Unready() {
   if (!started_) return "starting";
   if (commit_.failed()) return "the store failed a sync and writes no more";
   if (commit_.full()) return "the disk is full";
-  if (!clock_.Safe()) return "the wall clock disagrees with the node's clock by more than the bound";
+  if (!clock_.Safe())
+    return "the wall clock disagrees with the node's clock by more than the bound";
   return "";
 }
 

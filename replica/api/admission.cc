@@ -37,22 +37,28 @@ bool Api::FillBegin(Call& call, Surface surface, std::string_view endpoint, Begi
   slot.set_tenant(call.who.tenant);
   slot.set_endpoint(std::string(endpoint));
   slot.set_key(key.text);
-  slot.set_hash(SlotKey(static_cast<std::uint8_t>(surface), slot.tenant(), slot.endpoint(), key.text));
+  slot.set_hash(
+      SlotKey(static_cast<std::uint8_t>(surface), slot.tenant(), slot.endpoint(), key.text));
   begin.set_actor(call.who.actor);
   begin.set_lease_ms(config_.lease_ms);
-  begin.set_retention_ms(surface == ROUTE ? config_.route_retention_ms : config_.claim_retention_ms);
+  begin.set_retention_ms(surface == ROUTE ? config_.route_retention_ms
+                                          : config_.claim_retention_ms);
   begin.set_mismatch(replica_.policies().For(call.who.tenant, endpoint));
   return true;
 }
 
-void Api::Mutate(Call& call, Mutation mutation, Admission admission) {
+void Api::Mutate(Call& call, Mutation mutation, std::int64_t admission_ms) {
   const std::string endpoint = call.route.Endpoint();
   Begin begin;
   if (!FillBegin(call, ROUTE, endpoint, begin)) return;
   const bool keyed = begin.has_slot();
   if (keyed) {
-    const FingerprintInput input{call.request.method, call.route.path, call.parameters, call.query,
-                                 call.request.Header("Content-Type"), call.request.body};
+    const FingerprintInput input{call.request.method,
+                                 call.route.path,
+                                 call.parameters,
+                                 call.query,
+                                 call.request.Header("Content-Type"),
+                                 call.request.body};
     FingerprintResult result = FingerprintOfRequest(input);
     if (!result.fingerprint) return call.Fail(400, "validation_error", result.error.reason);
     begin.set_fingerprint(std::move(result.fingerprint->bytes));
@@ -63,7 +69,7 @@ void Api::Mutate(Call& call, Mutation mutation, Admission admission) {
   mutation.set_actor(call.who.actor);
   Command command;
   *command.mutable_mutation() = std::move(mutation);
-  Execute(std::move(command), WaitMillis(call.request), admission,
+  Execute(std::move(command), WaitMillis(call.request), admission_ms,
           [this, respond = call.respond, tenant = call.who.tenant, endpoint, keyed,
            as_problem = call.as_problem](const Answer& answer) {
             CountAnswer(answer, tenant, endpoint);
@@ -73,24 +79,25 @@ void Api::Mutate(Call& call, Mutation mutation, Admission admission) {
 
 // An admission that takes time first reserves the key, so that duplicates meet a claim in flight
 // and a crash leaves a lease that runs out. The client may go away meanwhile; the work goes on.
-void Api::Execute(Command command, std::int64_t wait_ms, Admission admission, Replica::Done done) {
-  if (admission.takes_ms <= 0) return replica_.SubmitOrWait(std::move(command), wait_ms, done);
-  const auto second = [this, command, takes_ms = admission.takes_ms,
-                       done](std::uint64_t fence) mutable {
-    command.mutable_mutation()->set_admitted_fence(fence);
-    replica_.scheduler().After(takes_ms, [this, command = std::move(command), done]() mutable {
-      replica_.Submit(std::move(command), done);
-    });
+void Api::Execute(Command command, std::int64_t wait_ms, std::int64_t admission_ms,
+                  Replica::Done done) {
+  if (admission_ms <= 0) return replica_.SubmitOrWait(std::move(command), wait_ms, done);
+  const auto second = [this, command, admission_ms, done](std::uint64_t fence) {
+    Command admitted = command;
+    admitted.mutable_mutation()->set_admitted_fence(fence);
+    replica_.scheduler().After(admission_ms,
+                               [this, admitted, done] { replica_.Submit(admitted, done); });
   };
   if (!command.mutation().has_begin()) return second(0);
   command.mutable_mutation()->set_reserve_only(true);
-  replica_.SubmitOrWait(std::move(command), wait_ms, [second, done](const Answer& answer) mutable {
+  replica_.SubmitOrWait(std::move(command), wait_ms, [second, done](const Answer& answer) {
     if (answer.kind != Answer::Kind::kExecute) return done(answer);
     second(answer.claim.fence());
   });
 }
 
-void Api::CountAnswer(const Answer& answer, const std::string& tenant, const std::string& endpoint) {
+void Api::CountAnswer(const Answer& answer, const std::string& tenant,
+                      const std::string& endpoint) {
   using Event = Metrics::Event;
   const auto count = [&](Event event) { metrics_.Count(event, tenant, endpoint); };
   if (answer.mismatched) {
@@ -101,14 +108,25 @@ void Api::CountAnswer(const Answer& answer, const std::string& tenant, const std
   if (answer.reclaimed) count(Event::kReclaim);
   switch (answer.kind) {
     case Answer::Kind::kExecute:
-    case Answer::Kind::kDone: count(Event::kClaim); break;
-    case Answer::Kind::kReplay: count(Event::kReplay); break;
-    case Answer::Kind::kInFlight: count(Event::kInFlight); break;
-    case Answer::Kind::kStaleFence: count(Event::kStaleFence); break;
+    case Answer::Kind::kDone:
+      count(Event::kClaim);
+      break;
+    case Answer::Kind::kReplay:
+      count(Event::kReplay);
+      break;
+    case Answer::Kind::kInFlight:
+      count(Event::kInFlight);
+      break;
+    case Answer::Kind::kStaleFence:
+      count(Event::kStaleFence);
+      break;
     case Answer::Kind::kFull:
-    case Answer::Kind::kUnavailable: count(Event::kRefused); break;
+    case Answer::Kind::kUnavailable:
+      count(Event::kRefused);
+      break;
     case Answer::Kind::kMismatch:
-    case Answer::Kind::kNotFound: break;
+    case Answer::Kind::kNotFound:
+      break;
   }
   if (answer.kind == Answer::Kind::kDone && answer.claim.state() == RETRYABLE)
     count(Event::kRetryable);
@@ -118,11 +136,11 @@ HttpReply Api::Refusal(const Answer& answer, bool as_problem) const {
   namespace json = boost::json;
   switch (answer.kind) {
     case Answer::Kind::kInFlight: {
-      const std::int64_t seconds =
-          std::clamp<std::int64_t>((answer.retry_after_ms + 999) / 1000, 1, kInFlightRetrySecondsMax);
-      HttpReply reply = ErrorReply(409, "idempotency_in_flight",
-                                   "A request with this key is being processed.", as_problem,
-                                   {{"retryAfter", seconds}});
+      const std::int64_t seconds = std::clamp<std::int64_t>((answer.retry_after_ms + 999) / 1000, 1,
+                                                            kInFlightRetrySecondsMax);
+      HttpReply reply =
+          ErrorReply(409, "idempotency_in_flight", "A request with this key is being processed.",
+                     as_problem, {{"retryAfter", seconds}});
       RetryAfter(reply, seconds);
       return reply;
     }
@@ -136,8 +154,9 @@ HttpReply Api::Refusal(const Answer& answer, bool as_problem) const {
     case Answer::Kind::kNotFound:
       return ErrorReply(404, "claim_not_found", "No such claim.", as_problem);
     case Answer::Kind::kFull: {
-      HttpReply reply = ErrorReply(507, "insufficient_storage",
-                                   "The store is at its size bound; nothing was stored.", as_problem);
+      HttpReply reply =
+          ErrorReply(507, "insufficient_storage",
+                     "The store is at its size bound; nothing was stored.", as_problem);
       RetryAfter(reply, 60);
       return reply;
     }
@@ -156,7 +175,8 @@ HttpReply Api::MutationReply(const Answer& answer, bool keyed, bool as_problem) 
   if (answer.kind != Answer::Kind::kDone && answer.kind != Answer::Kind::kReplay)
     return Refusal(answer, as_problem);
   HttpReply reply = FromOutcome(answer.outcome);
-  if (keyed && answer.kind == Answer::Kind::kReplay) reply.headers.emplace_back(kReplayHeader, "true");
+  if (keyed && answer.kind == Answer::Kind::kReplay)
+    reply.headers.emplace_back(kReplayHeader, "true");
   if (answer.kind == Answer::Kind::kDone && (reply.status == 429 || reply.status == 503))
     RetryAfter(reply, 1);
   return reply;

@@ -27,7 +27,8 @@ std::string NormalPath(std::string_view path) {
 bool IsBearer(std::string_view authorization) {
   if (authorization.size() <= kBearer.size()) return false;
   return std::equal(kBearer.begin(), kBearer.end(), authorization.begin(), [](char a, char b) {
-    return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
+    return std::tolower(static_cast<unsigned char>(a)) ==
+           std::tolower(static_cast<unsigned char>(b));
   });
 }
 
@@ -81,15 +82,17 @@ void Api::Serve(const HttpRequest& request, Respond respond) {
   const std::string path = NormalPath(request.target.substr(0, question));
   Match match = FindRoute(request.method, path);
   if (!match.route)
-    return respond(match.path_known
-                       ? ErrorReply(405, "method_not_allowed", "Not with this method.", as_problem)
-                       : ErrorReply(404, "not_found", "There is nothing at this path.", as_problem));
+    return respond(
+        match.path_known
+            ? ErrorReply(405, "method_not_allowed", "Not with this method.", as_problem)
+            : ErrorReply(404, "not_found", "There is nothing at this path.", as_problem));
   respond = Measured(*match.route, std::move(respond));
   const Credential* who = &Nobody();
   if (!match.route->scope.empty()) {
     who = Authenticate(request);
     if (!who)
-      return respond(ErrorReply(401, "unauthenticated", "A valid bearer key is needed.", as_problem));
+      return respond(
+          ErrorReply(401, "unauthenticated", "A valid bearer key is needed.", as_problem));
     if (!who->May(match.route->scope))
       return respond(ErrorReply(403, "forbidden", "The key lacks a scope for this.", as_problem));
     if (const int wait_s = rate_limit_.Take(who->tenant, replica_.scheduler().MonotonicMicros())) {
@@ -100,11 +103,10 @@ void Api::Serve(const HttpRequest& request, Respond respond) {
       return respond(std::move(reply));
     }
   }
-  const std::string_view query = question == std::string_view::npos
-                                     ? std::string_view()
-                                     : request.target.substr(question + 1);
-  Call call{request, *match.route, std::move(match.parameters), query, *who, as_problem,
-            std::move(respond)};
+  const std::string_view query =
+      question == std::string_view::npos ? std::string_view() : request.target.substr(question + 1);
+  Call call{request, *match.route, std::move(match.parameters), query,
+            *who,    as_problem,   std::move(respond)};
   (this->*call.route.handler)(call);
 }
 

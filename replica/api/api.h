@@ -58,11 +58,10 @@ class Api : public HttpService {
   Respond Measured(const Route& route, Respond respond) const;
 
   // Layer 1 over a mutating route: with a key the mutation happens once.
-  struct Admission {
-    std::int64_t takes_ms = 0;  // how long the admission itself takes, for workflows that say so
-  };
-  void Mutate(Call& call, Mutation mutation, Admission admission = {});
-  void Execute(Command command, std::int64_t wait_ms, Admission admission, Replica::Done done);
+  // `admission_ms`: how long the admission itself takes, for workflows that say so.
+  void Mutate(Call& call, Mutation mutation, std::int64_t admission_ms = 0);
+  void Execute(Command command, std::int64_t wait_ms, std::int64_t admission_ms,
+               Replica::Done done);
   HttpReply MutationReply(const Answer& answer, bool keyed, bool as_problem);
   void CountAnswer(const Answer& answer, const std::string& tenant, const std::string& endpoint);
   HttpReply Refusal(const Answer& answer, bool as_problem) const;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "conflict/window.h"
 #include "replica/api/api.h"
 #include "replica/api/canonical_json.h"
 #include "replica/api/digest.h"
@@ -42,13 +43,20 @@ std::optional<ClaimRef> ParseClaimId(std::string_view id) {
 
 const char* StateName(ClaimState state) {
   switch (state) {
-    case PENDING: return "pending";
-    case COMPLETED: return "completed";
-    case TERMINAL_FAILURE: return "terminal-failure";
-    case RETRYABLE: return "retryable-failure";
-    case RELEASED: return "released";
-    case SUPERSEDED: return "superseded";
-    default: return "unknown";
+    case PENDING:
+      return "pending";
+    case COMPLETED:
+      return "completed";
+    case TERMINAL_FAILURE:
+      return "terminal-failure";
+    case RETRYABLE:
+      return "retryable-failure";
+    case RELEASED:
+      return "released";
+    case SUPERSEDED:
+      return "superseded";
+    default:
+      return "unknown";
   }
 }
 
@@ -83,7 +91,7 @@ HttpReply ClaimReply(int status, const Claim& claim, const std::string& hash,
   if (claim.state() == PENDING)
     out += R"(,"leaseMs":)" + std::to_string(claim.lease_ms()) + R"(,"leaseUntil":")" +
            Timestamp(claim.lease_until_ms()) + '"';
-  else if (claim.expires_ms() != INT64_MAX)
+  else if (claim.expires_ms() != kNeverMs)
     out += R"(,"expiresAt":")" + Timestamp(claim.expires_ms()) + '"';
   if (outcome) AppendOutcome(out, *outcome);
   out += '}';
@@ -165,11 +173,14 @@ std::optional<ClaimState> ReadState(const JsonMembers& body, std::uint32_t statu
 void Api::BeginClaim(Call& call) {
   const CanonicalJson canonical = Canonicalize(call.request.body);
   if (!canonical.text)
-    return call.Fail(400, "validation_error", "The body is not acceptable JSON: " + canonical.error.reason);
+    return call.Fail(400, "validation_error",
+                     "The body is not acceptable JSON: " + canonical.error.reason);
   const auto body = JsonMembers::Of(*canonical.text);
   if (!body) return call.Fail(400, "validation_error", "The body must be a JSON object.");
-  if (!body->Unknown({"endpoint", "request", "fingerprint", "retentionSeconds", "leaseSeconds"}).empty())
-    return call.Fail(400, "validation_error", "The body has a member that this operation does not know.");
+  if (!body->Unknown({"endpoint", "request", "fingerprint", "retentionSeconds", "leaseSeconds"})
+           .empty())
+    return call.Fail(400, "validation_error",
+                     "The body has a member that this operation does not know.");
   const auto endpoint = body->String("endpoint");
   if (!endpoint || endpoint->empty() || endpoint->size() > kEndpointBytesMax)
     return call.Fail(400, "validation_error", "endpoint must be a string of 1 to 512 bytes.");
@@ -199,23 +210,24 @@ void Api::BeginClaim(Call& call) {
     begin.set_retention_ms(*seconds * 1000);
   }
   if (body->Has("leaseSeconds")) {
-    const auto seconds = body->Whole("leaseSeconds", 1,
-                                     static_cast<std::uint64_t>(config_.limits.lease_ms_max / 1000));
+    const auto seconds = body->Whole(
+        "leaseSeconds", 1, static_cast<std::uint64_t>(config_.limits.lease_ms_max / 1000));
     if (!seconds) return call.Fail(400, "validation_error", "leaseSeconds is out of range.");
     begin.set_lease_ms(*seconds * 1000);
   }
-  replica_.SubmitOrWait(
-      std::move(command), WaitMillis(call.request),
-      [this, respond = call.respond, tenant = call.who.tenant, endpoint = *endpoint,
-       as_problem = call.as_problem](const Answer& answer) {
-        CountAnswer(answer, tenant, endpoint);
-        if (answer.kind == Answer::Kind::kExecute)
-          return respond(ClaimReply(201, answer.claim, answer.hash, nullptr));
-        if (answer.kind != Answer::Kind::kReplay) return respond(Refusal(answer, as_problem));
-        HttpReply reply = ClaimReply(200, answer.claim, answer.hash, &answer.outcome);
-        reply.headers.emplace_back("openwop-Idempotent-Replay", "true");
-        respond(std::move(reply));
-      });
+  replica_.SubmitOrWait(std::move(command), WaitMillis(call.request),
+                        [this, respond = call.respond, tenant = call.who.tenant,
+                         endpoint = *endpoint, as_problem = call.as_problem](const Answer& answer) {
+                          CountAnswer(answer, tenant, endpoint);
+                          if (answer.kind == Answer::Kind::kExecute)
+                            return respond(ClaimReply(201, answer.claim, answer.hash, nullptr));
+                          if (answer.kind != Answer::Kind::kReplay)
+                            return respond(Refusal(answer, as_problem));
+                          HttpReply reply =
+                              ClaimReply(200, answer.claim, answer.hash, &answer.outcome);
+                          reply.headers.emplace_back("openwop-Idempotent-Replay", "true");
+                          respond(std::move(reply));
+                        });
 }
 
 void Api::GetClaim(Call& call) {
@@ -231,8 +243,7 @@ void Api::GetClaim(Call& call) {
           none.kind = Answer::Kind::kNotFound;
           return respond(Refusal(none, as_problem));
         }
-        respond(ClaimReply(200, *claim, ref.hash,
-                           IsFinal(claim->state()) ? &claim->outcome() : nullptr));
+        respond(ClaimReply(200, *claim, ref.hash, IsFinal(*claim) ? &claim->outcome() : nullptr));
       },
       [this, respond = call.respond, as_problem = call.as_problem] {
         respond(Refusal({}, as_problem));
@@ -247,7 +258,8 @@ void Api::SettleClaimRoute(Call& call) {
     return call.Fail(428, "fence_required", "Say the claim's fence in If-Match, as \"12\".");
   const CanonicalJson canonical = Canonicalize(call.request.body);
   if (!canonical.text)
-    return call.Fail(400, "validation_error", "The body is not acceptable JSON: " + canonical.error.reason);
+    return call.Fail(400, "validation_error",
+                     "The body is not acceptable JSON: " + canonical.error.reason);
   const auto body = JsonMembers::Of(*canonical.text);
   if (!body) return call.Fail(400, "validation_error", "The body must be a JSON object.");
   Command command;
@@ -285,20 +297,22 @@ void Api::ReleaseClaim(Call& call) {
 }
 
 void Api::SettleWith(Call& call, Command command, int status) {
-  replica_.Submit(std::move(command), [this, status, respond = call.respond, tenant = call.who.tenant,
-                                       as_problem = call.as_problem](const Answer& answer) {
-    using Kind = Answer::Kind;
-    if (answer.kind == Kind::kStaleFence)
-      metrics_.Count(Metrics::Event::kStaleFence, tenant, "claims");
-    if (answer.kind == Kind::kDone && answer.claim.state() == RETRYABLE)
-      metrics_.Count(Metrics::Event::kRetryable, tenant, "claims");
-    if (answer.kind != Kind::kDone && answer.kind != Kind::kReplay)
-      return respond(Refusal(answer, as_problem));
-    HttpReply reply = ClaimReply(status, answer.claim, answer.hash, nullptr);
-    if (status == 204) reply.body.clear();
-    if (answer.kind == Kind::kReplay) reply.headers.emplace_back("openwop-Idempotent-Replay", "true");
-    respond(std::move(reply));
-  });
+  replica_.Submit(std::move(command),
+                  [this, status, respond = call.respond, tenant = call.who.tenant,
+                   as_problem = call.as_problem](const Answer& answer) {
+                    using Kind = Answer::Kind;
+                    if (answer.kind == Kind::kStaleFence)
+                      metrics_.Count(Metrics::Event::kStaleFence, tenant, "claims");
+                    if (answer.kind == Kind::kDone && answer.claim.state() == RETRYABLE)
+                      metrics_.Count(Metrics::Event::kRetryable, tenant, "claims");
+                    if (answer.kind != Kind::kDone && answer.kind != Kind::kReplay)
+                      return respond(Refusal(answer, as_problem));
+                    HttpReply reply = ClaimReply(status, answer.claim, answer.hash, nullptr);
+                    if (status == 204) reply.body.clear();
+                    if (answer.kind == Kind::kReplay)
+                      reply.headers.emplace_back("openwop-Idempotent-Replay", "true");
+                    respond(std::move(reply));
+                  });
 }
 
 void Api::RenewClaimRoute(Call& call) {

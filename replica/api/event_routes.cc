@@ -58,8 +58,8 @@ void Api::GetEvents(Call& call) {
         json::array events;
         for (const RunEvent& event : tables.Events(id, from, kEventsPerPage))
           events.emplace_back(EventJson(id, event));
-        respond(JsonReply(200, {{"events", std::move(events)},
-                                {"isComplete", IsTerminal(run->status())}}));
+        respond(JsonReply(
+            200, {{"events", std::move(events)}, {"isComplete", IsTerminal(run->status())}}));
       },
       [this, respond = call.respond, as_problem = call.as_problem] {
         respond(Refusal({}, as_problem));

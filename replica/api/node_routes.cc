@@ -70,17 +70,23 @@ std::optional<RoutePolicy> ReadPolicy(const Call& call, bool with_mismatch) {
   bool good = body && body->is_object();
   if (good) {
     for (const auto& [name, value] : body->as_object()) {
-      if (!value.is_string()) good = false;
-      else if (name == "tenant") policy.set_tenant(std::string(value.as_string()));
-      else if (name == "route") policy.set_route(std::string(value.as_string()));
-      else if (name == "mismatch") good = good && ParsePolicy(value.as_string(), mismatch);
-      else good = false;
+      if (!value.is_string())
+        good = false;
+      else if (name == "tenant")
+        policy.set_tenant(std::string(value.as_string()));
+      else if (name == "route")
+        policy.set_route(std::string(value.as_string()));
+      else if (name == "mismatch")
+        good = good && ParsePolicy(value.as_string(), mismatch);
+      else
+        good = false;
     }
     if (with_mismatch && !body->as_object().contains("mismatch")) good = false;
   }
   if (!good) {
-    call.Fail(400, "validation_error",
-              R"(The body must be {"tenant"?, "route"?, "mismatch": "reject" | "observe" | "off"}.)");
+    call.Fail(
+        400, "validation_error",
+        R"(The body must be {"tenant"?, "route"?, "mismatch": "reject" | "observe" | "off"}.)");
     return std::nullopt;
   }
   policy.set_mismatch(mismatch);
@@ -101,7 +107,9 @@ void Api::Discovery(Call& call) {
   call.respond(std::move(reply));
 }
 
-void Api::Health(Call& call) { call.respond(JsonReply(200, {{"status", "ok"}})); }
+void Api::Health(Call& call) {
+  call.respond(JsonReply(200, {{"status", "ok"}}));
+}
 
 void Api::Ready(Call& call) {
   const std::string why = replica_.Unready();
@@ -165,8 +173,8 @@ void Api::ChangePolicy(Call& call, const RoutePolicy& policy, bool remove) {
       replica_.policies().Remove(policy);
     else
       replica_.policies().Set(policy);
-    log_("policy-changed", "tenant=" + policy.tenant() + " mismatch=" +
-                               (remove ? "removed" : PolicyName(policy.mismatch())));
+    log_("policy-changed", "tenant=" + policy.tenant() +
+                               " mismatch=" + (remove ? "removed" : PolicyName(policy.mismatch())));
     respond(JsonReply(200, PolicyJson(policy, "admin")));
   });
 }

@@ -15,9 +15,9 @@ struct Call;
 
 struct Route {
   std::string_view method;
-  std::string_view path;    // "/v1/runs/{runId}/cancel"
-  std::string_view scope;   // empty: open to everybody
-  bool keyed;               // honours Idempotency-Key (Layer 1)
+  std::string_view path;   // "/v1/runs/{runId}/cancel"
+  std::string_view scope;  // empty: open to everybody
+  bool keyed;              // honours Idempotency-Key (Layer 1)
   void (Api::*handler)(Call& call);
 
   /// "POST /v1/runs"

@@ -43,7 +43,8 @@ std::optional<std::int64_t> Whole(const json::object& object, std::string_view n
                                   std::int64_t low, std::int64_t high, std::int64_t fallback) {
   const auto* value = object.if_contains(name);
   if (!value) return fallback;
-  if (!value->is_int64() || value->as_int64() < low || value->as_int64() > high) return std::nullopt;
+  if (!value->is_int64() || value->as_int64() < low || value->as_int64() > high)
+    return std::nullopt;
   return value->as_int64();
 }
 
@@ -128,7 +129,7 @@ void Api::CreateRunRoute(Call& call) {
     if (!ReadInputs(call, inputs->as_object(), create, admission_ms)) return;
     create.set_inputs(json::serialize(*inputs));
   }
-  Mutate(call, std::move(mutation), {admission_ms});
+  Mutate(call, std::move(mutation), admission_ms);
 }
 
 void Api::GetRun(Call& call) {

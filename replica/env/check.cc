@@ -5,9 +5,9 @@
 
 namespace once {
 
-void Check(bool holds, const char* what, std::source_location where) {
+void Check(bool holds, const char* what, const char* file, int line) {
   if (holds) return;
-  std::fprintf(stderr, "check failed: %s (%s:%u)\n", what, where.file_name(), where.line());
+  std::fprintf(stderr, "check failed: %s (%s:%d)\n", what, file, line);
   std::abort();
 }
 

@@ -1,13 +1,12 @@
-// CHECK: broken logic crashes, in release too. A function, not a text macro, so that its argument
+// Check: broken logic crashes, in release too. A function, not a text macro, so that its argument
 // means what it says.
 #pragma once
 
-#include <source_location>
-
 namespace once {
 
-/// Prints the place and `what` to stderr and aborts when `holds` is false.
-void Check(bool holds, const char* what,
-           std::source_location where = std::source_location::current());
+/// Prints the place and `what` to stderr and aborts when `holds` is false. The builtins stand for
+/// std::source_location, which clang 14 lacks.
+void Check(bool holds, const char* what, const char* file = __builtin_FILE(),
+           int line = __builtin_LINE());
 
 }  // namespace once

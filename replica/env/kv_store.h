@@ -45,7 +45,8 @@ enum class KvStatus {
   kFailed,  // the store is latched: nothing more will be written by this process
 };
 
-/// Thrown by reads when what is on disk cannot be trusted (checksum, I/O error). Nothing else throws.
+/// Thrown by reads when what is on disk cannot be trusted (checksum, I/O error). Nothing else
+/// throws.
 class KvUnreadable : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };

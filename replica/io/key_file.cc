@@ -89,11 +89,13 @@ std::string EnsureDevelopmentKeys(const std::string& directory) {
     NewKey made = MakeKey(tenant, actor, scopes);
     const json::array scope_list(scopes.begin(), scopes.end());
     if (list.size() > 2) list += ",\n";
-    list += "  " + json::serialize(json::object{
-                       {"tenant", tenant}, {"actor", actor}, {"scopes", scope_list}, {"key", made.key}});
+    list += "  " +
+            json::serialize(json::object{
+                {"tenant", tenant}, {"actor", actor}, {"scopes", scope_list}, {"key", made.key}});
     credentials.Add(std::move(made.credential));
   };
-  for (const char* tenant : {"acme", "globex", "vault"}) add(tenant, "developer", {"runs", "claims"});
+  for (const char* tenant : {"acme", "globex", "vault"})
+    add(tenant, "developer", {"runs", "claims"});
   add("admin", "admin", {"admin"});
   if (std::string why = SaveCredentials(kept, credentials); !why.empty()) return why;
   return WriteWhole(shown, list + "\n]\n");

@@ -20,7 +20,8 @@ static_assert(static_cast<int>(LogLevel::kError) == SPDLOG_LEVEL_ERROR);
 
 void StartLog(const std::string& level, bool json) {
   json_lines = json;
-  auto logger = std::make_shared<spdlog::logger>("once", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  auto logger =
+      std::make_shared<spdlog::logger>("once", std::make_shared<spdlog::sinks::stderr_sink_mt>());
   logger->set_level(spdlog::level::from_str(level));
   logger->flush_on(spdlog::level::trace);
   logger->set_pattern(json ? R"({"time":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%l",%v})"
@@ -30,7 +31,8 @@ void StartLog(const std::string& level, bool json) {
 }
 
 std::string LogValue(std::string_view value) {
-  const bool plain = !value.empty() && value.find_first_of(" =\"\\\n\r\t") == std::string_view::npos;
+  const bool plain =
+      !value.empty() && value.find_first_of(" =\"\\\n\r\t") == std::string_view::npos;
   if (plain) return std::string(value);
   std::string out;
   AppendJsonString(out, value);
@@ -51,7 +53,8 @@ void Log(LogLevel level, std::string_view event, std::initializer_list<LogField>
     }
   } else {
     line = "event=" + LogValue(event);
-    for (const auto& [name, value] : fields) line += " " + std::string(name) + "=" + LogValue(value);
+    for (const auto& [name, value] : fields)
+      line += " " + std::string(name) + "=" + LogValue(value);
   }
   spdlog::log(Level(level), "{}", line);
 }

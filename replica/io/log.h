@@ -1,5 +1,5 @@
-// The node's log: one structured line per event on stderr. Callers' keys, bodies and credentials are
-// never given to it.
+// The node's log: one structured line per event on stderr. Callers' keys, bodies and credentials
+// are never given to it.
 #pragma once
 
 #include <initializer_list>

@@ -97,7 +97,8 @@ std::string Node::OpenStore() {
 
 std::string Node::OpenApi() {
   try {
-    replica_ = std::make_unique<Replica>(World{scheduler_, *store_, SystemEntropy()}, config_, metrics_);
+    replica_ =
+        std::make_unique<Replica>(World{scheduler_, *store_, SystemEntropy()}, config_, metrics_);
   } catch (const KvUnreadable& error) {
     return std::string("the store cannot be read: ") + error.what();
   }
@@ -137,7 +138,8 @@ void Node::Run(const std::function<void(std::uint16_t)>& ready) {
   });
   AwaitHangup();
   replica_->Start([this, ready](bool started) {
-    std::string error = started ? Listen() : "the store refused the first write: " + store_->failure();
+    std::string error =
+        started ? Listen() : "the store refused the first write: " + store_->failure();
     if (!error.empty()) {
       Log(LogLevel::kError, "start-failed", {{"reason", error}});
       failed_ = true;

@@ -12,8 +12,8 @@ namespace once {
 
 struct NodeOptions {
   Config config;
-  std::string config_path;   // reread on SIGHUP and POST /v1/admin/reload; empty: nothing to reread
-  bool adopt_data = false;   // the data directory is a copy on purpose: give it a new identity
+  std::string config_path;  // reread on SIGHUP and POST /v1/admin/reload; empty: nothing to reread
+  bool adopt_data = false;  // the data directory is a copy on purpose: give it a new identity
 };
 
 /// Opens everything, serves until SIGTERM or SIGINT, stops cleanly. Calls `ready` with the bound

@@ -18,24 +18,25 @@ struct Stamp {
 
 struct Answer {
   enum class Kind {
-    kExecute,      // the caller owns the claim: do it, then settle under `claim.fence()`
-    kDone,         // the ledger did it: `outcome` is fresh
-    kReplay,       // `outcome` is the stored answer of `claim`
-    kInFlight,     // somebody is on it: ask again after retry_after_ms
-    kMismatch,     // the key belongs to another request: `claim` names it
-    kStaleFence,   // another owner took over, or the claim is settled: `claim` is its present state
+    kExecute,     // the caller owns the claim: do it, then settle under `claim.fence()`
+    kDone,        // the ledger did it: `outcome` is fresh
+    kReplay,      // `outcome` is the stored answer of `claim`
+    kInFlight,    // somebody is on it: ask again after retry_after_ms
+    kMismatch,    // the key belongs to another request: `claim` names it
+    kStaleFence,  // another owner took over, or the claim is settled: `claim` is its present state
     kNotFound,
     kFull,         // the size bound of the store: nothing was stored
-    kUnavailable,  // nothing can be promised now; whether it happened is unknown unless refused early
+    kUnavailable,  // nothing can be promised now; whether it happened is unknown unless refused
+                   // early
   };
   Kind kind = Kind::kUnavailable;
-  Claim claim;       // without its outcome
+  Claim claim;  // without its outcome
   Outcome outcome;
   std::string hash;  // slot of the claim
   std::int64_t retry_after_ms = 0;
-  bool reclaimed = false;    // taken over from an owner whose lease ran out
-  bool mismatched = false;   // the fingerprint differed (counted in every policy)
-  std::string run_id;        // run whose state changed: the executor looks at it
+  bool reclaimed = false;          // taken over from an owner whose lease ran out
+  bool mismatched = false;         // the fingerprint differed (counted in every policy)
+  std::string run_id;              // run whose state changed: the executor looks at it
   std::vector<std::string> woken;  // slots whose waiting callers should look again
   std::uint64_t expired = 0;
   std::uint64_t evicted = 0;

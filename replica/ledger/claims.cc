@@ -1,32 +1,24 @@
 #include "replica/ledger/claims.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "conflict/survivor.h"
+#include "conflict/window.h"
 #include "replica/ledger/run_id.h"
 
 namespace once {
 namespace {
-
-constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
 bool SameRequest(const Claim& claim, const Begin& begin) {
   return claim.fingerprint_version() == begin.fingerprint_version() &&
          claim.fingerprint() == begin.fingerprint();
 }
 
-std::int64_t RetentionEnd(std::int64_t from_ms, std::uint64_t retention_ms) {
-  return retention_ms == 0 ? kNever : AddMillis(from_ms, retention_ms);
-}
-
 // An open claim can still become a result: pending, or retryable while its retention lasts.
 bool Open(const Claim& claim, std::int64_t now_ms, std::int64_t skew_ms) {
   if (claim.state() == PENDING)
-    return now_ms < AddMillis(RetentionEnd(claim.lease_until_ms(), claim.retention_ms()),
-                              static_cast<std::uint64_t>(skew_ms));
-  return claim.state() == RETRYABLE &&
-         now_ms < AddMillis(claim.expires_ms(), static_cast<std::uint64_t>(skew_ms));
+    return AnswersAt(RetainedUntil(claim.lease_until_ms(), claim.retention_ms()), now_ms, skew_ms);
+  return claim.state() == RETRYABLE && AnswersAt(claim.expires_ms(), now_ms, skew_ms);
 }
 
 void TakeUp(Claim& claim, const Begin& begin, std::int64_t now_ms, std::uint64_t fence,
@@ -35,7 +27,7 @@ void TakeUp(Claim& claim, const Begin& begin, std::int64_t now_ms, std::uint64_t
   claim.set_state(PENDING);
   claim.set_fence(fence);
   claim.set_lease_ms(begin.lease_ms());
-  claim.set_lease_until_ms(AddMillis(now_ms, begin.lease_ms()));
+  claim.set_lease_until_ms(SaturatingAdd(now_ms, static_cast<std::int64_t>(begin.lease_ms())));
   claim.set_lease_boot(rules.boot);
   claim.set_taken_up_ms(now_ms);
   claim.set_finalised_ms(0);
@@ -58,18 +50,11 @@ Claim* AddClaim(Slot& slot, std::string run_id) {
 
 }  // namespace
 
-std::int64_t AddMillis(std::int64_t at_ms, std::uint64_t more_ms) {
-  if (more_ms > static_cast<std::uint64_t>(kNever) ||
-      at_ms > kNever - static_cast<std::int64_t>(more_ms))
-    return kNever;
-  return at_ms + static_cast<std::int64_t>(more_ms);
-}
-
 std::int64_t ClaimRules::LeaseEnd(const Claim& claim) const {
-  if (claim.region() != region)
-    return AddMillis(claim.lease_until_ms(), static_cast<std::uint64_t>(skew_ms));
+  if (claim.region() != region) return SaturatingAdd(claim.lease_until_ms(), skew_ms);
   if (claim.lease_boot() == boot) return claim.lease_until_ms();
-  return std::max(claim.lease_until_ms(), AddMillis(boot_stamp_ms, claim.lease_ms()));
+  return std::max(claim.lease_until_ms(),
+                  SaturatingAdd(boot_stamp_ms, static_cast<std::int64_t>(claim.lease_ms())));
 }
 
 BeginResult BeginOn(Slot& slot, const Begin& begin, const Stamp& stamp, std::uint64_t fence,
@@ -109,7 +94,7 @@ bool SettleClaim(Claim& claim, std::uint64_t fence, ClaimState state, const Outc
   claim.set_version(claim.version() + 1);
   claim.set_state(state);
   claim.set_finalised_ms(now_ms);
-  claim.set_expires_ms(RetentionEnd(now_ms, claim.retention_ms()));
+  claim.set_expires_ms(RetainedUntil(now_ms, claim.retention_ms()));
   if (state != RELEASED) *claim.mutable_outcome() = outcome;
   return true;
 }
@@ -119,7 +104,7 @@ bool RenewClaim(Claim& claim, std::uint64_t fence, std::uint64_t lease_ms, std::
   if (claim.state() != PENDING || claim.fence() != fence) return false;
   claim.set_version(claim.version() + 1);
   claim.set_lease_ms(lease_ms);
-  claim.set_lease_until_ms(AddMillis(now_ms, lease_ms));
+  claim.set_lease_until_ms(SaturatingAdd(now_ms, static_cast<std::int64_t>(lease_ms)));
   claim.set_lease_boot(rules.boot);
   return true;
 }
@@ -134,7 +119,7 @@ std::int64_t LatestEnd(const Slot& slot) {
   std::int64_t end_ms = 0;
   for (const Claim& claim : slot.claims())
     end_ms = std::max(end_ms, claim.state() == PENDING
-                                  ? RetentionEnd(claim.lease_until_ms(), claim.retention_ms())
+                                  ? RetainedUntil(claim.lease_until_ms(), claim.retention_ms())
                                   : claim.expires_ms());
   return end_ms;
 }

@@ -23,8 +23,8 @@ struct ClaimRules {
 };
 
 enum class Begun {
-  kNew,        // a claim was added
-  kTakenUp,    // a retryable claim, or one whose lease ran out, has a new owner
+  kNew,      // a claim was added
+  kTakenUp,  // a retryable claim, or one whose lease ran out, has a new owner
   kReplay,
   kInFlight,
   kMismatch,
@@ -32,7 +32,7 @@ enum class Begun {
 
 struct BeginResult {
   Begun begun;
-  Claim* claim;             // the claim the answer is about; never null
+  Claim* claim;  // the claim the answer is about; never null
   bool reclaimed = false;
   bool mismatched = false;  // with kReplay or kTakenUp: the policy let a differing body through
 };
@@ -56,8 +56,5 @@ Claim* FindClaim(Slot& slot, std::string_view run_id);
 
 /// When the last claim of the slot may be forgotten; INT64_MAX for never.
 std::int64_t LatestEnd(const Slot& slot);
-
-/// a + b without overflow, for times that may be "never".
-std::int64_t AddMillis(std::int64_t at_ms, std::uint64_t more_ms);
 
 }  // namespace once

@@ -29,7 +29,9 @@ Outcome RunOutcome(std::uint32_t status, const Run& run) {
   return JsonOutcome(status, {{"runId", run.run_id()}, {"status", RunStatusName(run.status())}});
 }
 
-Effect NoSuchRun() { return {ErrorOutcome(404, "run_not_found", "No such run."), ""}; }
+Effect NoSuchRun() {
+  return {ErrorOutcome(404, "run_not_found", "No such run."), ""};
+}
 
 std::optional<Run> FindOwnRun(std::string_view run_id, const Mutation& mutation,
                               const EffectContext& context) {
@@ -69,7 +71,8 @@ Effect Resolve(std::optional<Run> run, bool approved, const std::string& payload
                const EffectContext& context) {
   if (!run) return NoSuchRun();
   if (run->status() != WAITING_APPROVAL)
-    return {ErrorOutcome(409, "interrupt_already_resolved", "The run is not waiting for this."), ""};
+    return {ErrorOutcome(409, "interrupt_already_resolved", "The run is not waiting for this."),
+            ""};
   DecideApproval(*run, approved, payload, context);
   return {RunOutcome(200, *run), run->run_id()};
 }
@@ -103,8 +106,9 @@ Effect Do(const RegisterWebhook& request, const Mutation& mutation, const Effect
   context.tables.PutWebhook(webhook);
   json::array events;
   for (const std::string& event : request.events()) events.emplace_back(event);
-  return {JsonOutcome(201, {{"webhookId", webhook.id()}, {"url", request.url()}, {"events", events}}),
-          ""};
+  return {
+      JsonOutcome(201, {{"webhookId", webhook.id()}, {"url", request.url()}, {"events", events}}),
+      ""};
 }
 
 Effect Do(const DeleteWebhook& request, const Mutation& mutation, const EffectContext& context) {
@@ -120,13 +124,20 @@ Effect Do(const DeleteWebhook& request, const Mutation& mutation, const EffectCo
 
 Effect Execute(const Mutation& mutation, const EffectContext& context) {
   switch (mutation.effect_case()) {
-    case Mutation::kCreateRun: return Do(mutation.create_run(), mutation, context);
-    case Mutation::kCancelRun: return Do(mutation.cancel_run(), mutation, context);
-    case Mutation::kResolveApproval: return Do(mutation.resolve_approval(), mutation, context);
-    case Mutation::kResolveInterrupt: return Do(mutation.resolve_interrupt(), mutation, context);
-    case Mutation::kRegisterWebhook: return Do(mutation.register_webhook(), mutation, context);
-    case Mutation::kDeleteWebhook: return Do(mutation.delete_webhook(), mutation, context);
-    case Mutation::EFFECT_NOT_SET: break;
+    case Mutation::kCreateRun:
+      return Do(mutation.create_run(), mutation, context);
+    case Mutation::kCancelRun:
+      return Do(mutation.cancel_run(), mutation, context);
+    case Mutation::kResolveApproval:
+      return Do(mutation.resolve_approval(), mutation, context);
+    case Mutation::kResolveInterrupt:
+      return Do(mutation.resolve_interrupt(), mutation, context);
+    case Mutation::kRegisterWebhook:
+      return Do(mutation.register_webhook(), mutation, context);
+    case Mutation::kDeleteWebhook:
+      return Do(mutation.delete_webhook(), mutation, context);
+    case Mutation::EFFECT_NOT_SET:
+      break;
   }
   return {ErrorOutcome(500, "internal_error", "The request has no effect."), ""};
 }

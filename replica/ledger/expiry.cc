@@ -1,14 +1,13 @@
 // Expiry and eviction: the parts of the ledger that forget.
 #include <algorithm>
-#include <limits>
 
 #include "conflict/forget.h"
+#include "conflict/window.h"
 #include "replica/ledger/ledger.h"
 
 namespace once {
 namespace {
 
-constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 // Claims that never expire are indexed behind all that do, in order of age, for eviction.
 constexpr std::int64_t kNeverBase = std::int64_t{1} << 61;
 constexpr std::size_t kEvictionScanMax = 1000;
@@ -20,12 +19,12 @@ bool Working(const Slot& slot) {
 
 }  // namespace
 
-// One entry per slot, moved lazily: an entry that comes due while its slot lives on is put where the
-// slot's end is then. A settle therefore writes no index.
+// One entry per slot, moved lazily: an entry that comes due while its slot lives on is put where
+// the slot's end is then. A settle therefore writes no index.
 void Ledger::Index(Slot& slot, const std::string& hash) {
   const std::int64_t end_ms = LatestEnd(slot);
   const std::int64_t created_ms = slot.claims(0).created_ms();
-  slot.set_indexed_ms(end_ms == kNever ? kNeverBase + created_ms : end_ms);
+  slot.set_indexed_ms(end_ms == kNeverMs ? kNeverBase + created_ms : end_ms);
   tables_.PutExpiry(slot.indexed_ms(), keys::Expiring::kSlot, hash);
 }
 
@@ -33,8 +32,8 @@ void Ledger::ExpireSlot(const Tables::Due& due, std::int64_t now_ms, Answer& ans
   tables_.EraseExpiry(due.at_ms, due.kind, due.id);
   Slot* slot = tables_.FindSlot(due.id);
   if (!slot || slot->indexed_ms() != due.at_ms) return;  // moved or gone: a stale entry
-  answer.expired += static_cast<std::uint64_t>(
-      Forget(*slot, now_ms, options_.skew_ms, options_.grace_ms, true));
+  answer.expired +=
+      static_cast<std::uint64_t>(Forget(*slot, now_ms, options_.skew_ms, options_.grace_ms, true));
   if (slot->claims_size() == 0) return tables_.EraseSlot(due.id);
   Index(*slot, due.id);
   tables_.Touch(due.id);
@@ -63,7 +62,7 @@ bool Ledger::MakeRoom(Answer& answer) {
   if (!full()) return true;
   if (!options_.evict_oldest) return false;
   // A claim that somebody is working on is never evicted; the scan passes over it.
-  for (const Tables::Due& due : tables_.DueBefore(kNever - 1, kEvictionScanMax)) {
+  for (const Tables::Due& due : tables_.DueBefore(kNeverMs - 1, kEvictionScanMax)) {
     if (due.kind != keys::Expiring::kSlot) continue;
     Slot* slot = tables_.FindSlot(due.id);
     if (slot && Working(*slot)) continue;

@@ -55,14 +55,22 @@ Answer Ledger::Apply(const Command& command, Stamp stamp) {
   head.set_stamp_ms(stamp.now_ms);
   head.set_fence(head.fence() + 1);
   switch (command.body_case()) {
-    case Command::kBegin: return Begin_(command.begin(), stamp);
-    case Command::kSettle: return Settle_(command.settle(), stamp);
-    case Command::kRenew: return Renew_(command.renew(), stamp);
-    case Command::kMutation: return Mutate(command.mutation(), stamp);
-    case Command::kAdvanceRun: return Advance(command.advance_run(), stamp);
-    case Command::kExpireDue: return Expire(command.expire_due(), stamp);
-    case Command::kSetPolicy: return Policy(command.set_policy(), stamp);
-    case Command::BODY_NOT_SET: break;
+    case Command::kBegin:
+      return Begin_(command.begin(), stamp);
+    case Command::kSettle:
+      return Settle_(command.settle(), stamp);
+    case Command::kRenew:
+      return Renew_(command.renew(), stamp);
+    case Command::kMutation:
+      return Mutate(command.mutation(), stamp);
+    case Command::kAdvanceRun:
+      return Advance(command.advance_run(), stamp);
+    case Command::kExpireDue:
+      return Expire(command.expire_due(), stamp);
+    case Command::kSetPolicy:
+      return Policy(command.set_policy(), stamp);
+    case Command::BODY_NOT_SET:
+      break;
   }
   Check(false, "a command has a body");
   return {};
@@ -101,7 +109,8 @@ Answer Ledger::Begin_(const Begin& begin, const Stamp& stamp) {
   answer.evicted = room.evicted;
   if (answer.kind == Answer::Kind::kReplay) answer.outcome = result.claim->outcome();
   if (answer.kind == Answer::Kind::kInFlight)
-    answer.retry_after_ms = std::max<std::int64_t>(1, rules_.LeaseEnd(*result.claim) - stamp.now_ms);
+    answer.retry_after_ms =
+        std::max<std::int64_t>(1, rules_.LeaseEnd(*result.claim) - stamp.now_ms);
   if (answer.kind == Answer::Kind::kExecute) {
     if (fresh) Index(*slot, hash);
     tables_.Touch(hash);
@@ -169,15 +178,20 @@ Answer Ledger::Mutate(const Mutation& mutation, const Stamp& stamp) {
     answer = Admit(mutation, stamp);
     if (answer.kind != Answer::Kind::kExecute || mutation.reserve_only()) return answer;
   }
-  const EffectContext context{tables_,          stamp, options_.region, answer.claim.run_id(),
-                              answer.claim.tries(), options_.run_retention_ms};
+  const EffectContext context{tables_,
+                              stamp,
+                              options_.region,
+                              answer.claim.run_id(),
+                              answer.claim.tries(),
+                              options_.run_retention_ms};
   Effect effect = Execute(mutation, context);
   answer.kind = Answer::Kind::kDone;
   answer.run_id = effect.run_id;
   if (mutation.has_begin()) {
     Claim* claim = FindClaim(*tables_.FindSlot(answer.hash), answer.claim.run_id());
-    const bool settled = SettleClaim(*claim, answer.claim.fence(),
-                                     StateFor(effect.outcome.status()), effect.outcome, stamp.now_ms);
+    const bool settled =
+        SettleClaim(*claim, answer.claim.fence(), StateFor(effect.outcome.status()), effect.outcome,
+                    stamp.now_ms);
     Check(settled, "an admitted claim is pending under the fence it was admitted with");
     tables_.Touch(answer.hash);
     answer.claim = Summary(*claim);
@@ -188,8 +202,8 @@ Answer Ledger::Mutate(const Mutation& mutation, const Stamp& stamp) {
 }
 
 Answer Ledger::Advance(const AdvanceRun& advance, const Stamp& stamp) {
-  const EffectContext context{tables_, stamp, options_.region, advance.run_id(), 1,
-                              options_.run_retention_ms};
+  const EffectContext context{tables_,          stamp, options_.region,
+                              advance.run_id(), 1,     options_.run_retention_ms};
   Answer answer;
   answer.kind = Answer::Kind::kDone;
   if (AdvanceOneStep(advance, context)) answer.run_id = advance.run_id();

@@ -20,10 +20,10 @@ namespace once {
 struct LedgerOptions {
   std::string region;
   std::int64_t skew_ms = 1000;
-  std::int64_t grace_ms = 0;              // single-region keeps nothing beyond expiry plus skew
+  std::int64_t grace_ms = 0;  // single-region keeps nothing beyond expiry plus skew
   std::uint64_t slots_max = 50'000'000;
   std::uint64_t slot_bytes_max = 64ull << 30;
-  bool evict_oldest = false;              // at the bound: oldest settled claims go, instead of kFull
+  bool evict_oldest = false;  // at the bound: oldest settled claims go, instead of kFull
   std::uint64_t run_retention_ms = 7ull * 24 * 3600 * 1000;
 };
 
@@ -60,8 +60,5 @@ class Ledger {
   const LedgerOptions options_;
   ClaimRules rules_;
 };
-
-/// True for the states that a duplicate may be answered with.
-inline bool IsFinal(ClaimState state) { return state == COMPLETED || state == TERMINAL_FAILURE; }
 
 }  // namespace once

@@ -47,8 +47,8 @@ void Complete(Run& run, const EffectContext& context) {
 }
 
 void AskForApproval(Run& run, const EffectContext& context) {
-  const std::string secret = keys::Big64(context.stamp.entropy[1]) +
-                             keys::Big64(context.stamp.entropy[2]);
+  const std::string secret =
+      keys::Big64(context.stamp.entropy[1]) + keys::Big64(context.stamp.entropy[2]);
   const std::string token = "int_" + Base64Url(secret);
   run.set_interrupt_token(token);
   run.set_waiting_node(std::string(kApprovalNode));
@@ -89,12 +89,18 @@ bool IsTerminal(RunStatus status) {
 
 const char* RunStatusName(RunStatus status) {
   switch (status) {
-    case RUNNING: return "running";
-    case WAITING_APPROVAL: return "waiting-approval";
-    case RUN_COMPLETED: return "completed";
-    case RUN_FAILED: return "failed";
-    case RUN_CANCELLED: return "cancelled";
-    default: return "pending";
+    case RUNNING:
+      return "running";
+    case WAITING_APPROVAL:
+      return "waiting-approval";
+    case RUN_COMPLETED:
+      return "completed";
+    case RUN_FAILED:
+      return "failed";
+    case RUN_CANCELLED:
+      return "cancelled";
+    default:
+      return "pending";
   }
 }
 

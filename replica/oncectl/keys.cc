@@ -35,7 +35,8 @@ int Create(const KeyOptions& options) {
   auto& credentials = std::get<Credentials>(loaded);
   NewKey made = MakeKey(options.tenant, options.actor, options.scopes);
   credentials.Add(made.credential);
-  if (const std::string why = SaveCredentials(options.file, credentials); !why.empty()) return Fail(why);
+  if (const std::string why = SaveCredentials(options.file, credentials); !why.empty())
+    return Fail(why);
   std::cout << made.key << "\n";
   std::cerr << "Made " << made.credential.id << " for tenant " << options.tenant
             << ". The key is shown only now; the file keeps its hash.\n"
@@ -51,10 +52,12 @@ int List(const KeyOptions& options) {
               "STATE");
   for (const Credential& credential : std::get<Credentials>(loaded).all()) {
     std::string scopes;
-    for (const std::string& scope : credential.scopes) scopes += (scopes.empty() ? "" : ",") + scope;
+    for (const std::string& scope : credential.scopes)
+      scopes += (scopes.empty() ? "" : ",") + scope;
     std::printf("%-18s %-16s %-16s %-20s %-26s %s\n", credential.id.c_str(),
                 credential.tenant.c_str(), credential.actor.c_str(), scopes.c_str(),
-                Timestamp(credential.created_ms).c_str(), credential.revoked ? "revoked" : "active");
+                Timestamp(credential.created_ms).c_str(),
+                credential.revoked ? "revoked" : "active");
   }
   return 0;
 }
@@ -64,7 +67,8 @@ int Revoke(const KeyOptions& options) {
   if (auto* error = std::get_if<std::string>(&loaded)) return Fail(*error);
   auto& credentials = std::get<Credentials>(loaded);
   if (!credentials.Revoke(options.id)) return Fail("no active credential has the id " + options.id);
-  if (const std::string why = SaveCredentials(options.file, credentials); !why.empty()) return Fail(why);
+  if (const std::string why = SaveCredentials(options.file, credentials); !why.empty())
+    return Fail(why);
   std::cout << "Revoked " << options.id << ".\n" << kReloadHint;
   return 0;
 }
@@ -96,8 +100,10 @@ void AddKeys(CLI::App& app, int& exit_code) {
   CLI::App* revoke = add("revoke", "Make a credential worthless", Revoke);
   revoke->add_option("id", options->id, "Id as shown by list")->required();
   for (CLI::App* command : {create, list, revoke})
-    command->add_option("--file", options->file, "The node's credentials file")->capture_default_str();
-  CLI::App* dev = add("dev", "Make the development set of credentials, if it is not there", Development);
+    command->add_option("--file", options->file, "The node's credentials file")
+        ->capture_default_str();
+  CLI::App* dev =
+      add("dev", "Make the development set of credentials, if it is not there", Development);
   dev->add_option("--dir", options->directory, "Where to")->capture_default_str();
 }
 

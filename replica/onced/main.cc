@@ -37,8 +37,8 @@ std::string Refusal(const once::Config& config) {
 }
 
 void Banner(const once::Config& config, std::uint16_t port) {
-  const std::string url = std::string(config.tls_certificate_file.empty() ? "http" : "https") + "://" +
-                          config.listen_address + ":" + std::to_string(port);
+  const std::string url = std::string(config.tls_certificate_file.empty() ? "http" : "https") +
+                          "://" + config.listen_address + ":" + std::to_string(port);
   once::Log(once::LogLevel::kInfo, "ready", {{"region", config.region}, {"url", url}});
 }
 
@@ -49,11 +49,13 @@ int main(int argc, char** argv) {
   std::string config_path;
   bool dev = false, check = false, insecure = false, adopt = false;
   auto* config_option = app.add_option("--config", config_path, "Configuration file (TOML)");
-  app.add_flag("--dev", dev, "One single-region node on loopback with built-in settings; data in .once/")
+  app.add_flag("--dev", dev,
+               "One single-region node on loopback with built-in settings; data in .once/")
       ->excludes(config_option);
   app.add_flag("--check-config", check, "Read the configuration, say whether it is good, and exit");
   app.add_flag("--insecure-dev", insecure, "No credentials; loopback only. Never for real data");
-  app.add_flag("--adopt-data", adopt, "The data directory is a copy on purpose: give it a new identity");
+  app.add_flag("--adopt-data", adopt,
+               "The data directory is a copy on purpose: give it a new identity");
   app.set_version_flag("--version", std::string("onced ") + ONCE_VERSION);
   CLI11_PARSE(app, argc, argv);
 

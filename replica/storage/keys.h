@@ -11,12 +11,14 @@ namespace once::keys {
 
 inline std::string Big64(std::uint64_t n) {
   std::string out(8, '\0');
-  for (int i = 7; i >= 0; --i, n >>= 8) out[static_cast<std::size_t>(i)] = static_cast<char>(n & 0xff);
+  for (int i = 7; i >= 0; --i, n >>= 8)
+    out[static_cast<std::size_t>(i)] = static_cast<char>(n & 0xff);
   return out;
 }
 inline std::uint64_t ReadBig64(std::string_view bytes) {
   std::uint64_t n = 0;
-  for (int i = 0; i < 8; ++i) n = n << 8 | static_cast<std::uint8_t>(bytes[static_cast<std::size_t>(i)]);
+  for (int i = 0; i < 8; ++i)
+    n = n << 8 | static_cast<std::uint8_t>(bytes[static_cast<std::size_t>(i)]);
   return n;
 }
 /// Length first, so that no part can pose as the border of the next.
@@ -24,16 +26,26 @@ inline std::string Part(std::string_view text) {
   return Big64(text.size()).substr(4) + std::string(text);
 }
 
-inline std::string Head() { return "h"; }
+inline std::string Head() {
+  return "h";
+}
 /// `hash` is the slot's 32-byte SlotKey.
-inline std::string Slot(std::string_view hash) { return "s" + std::string(hash); }
-inline std::string Run(std::string_view run_id) { return "r" + std::string(run_id); }
+inline std::string Slot(std::string_view hash) {
+  return "s" + std::string(hash);
+}
+inline std::string Run(std::string_view run_id) {
+  return "r" + std::string(run_id);
+}
 /// Runs that are not at their end; value empty.
-inline std::string ActiveRun(std::string_view run_id) { return "a" + std::string(run_id); }
+inline std::string ActiveRun(std::string_view run_id) {
+  return "a" + std::string(run_id);
+}
 inline std::string Event(std::string_view run_id, std::uint64_t sequence) {
   return "e" + std::string(run_id) + Big64(sequence);
 }
-inline std::string Interrupt(std::string_view token) { return "i" + std::string(token); }
+inline std::string Interrupt(std::string_view token) {
+  return "i" + std::string(token);
+}
 inline std::string Webhook(std::string_view tenant, std::string_view id) {
   return "w" + Part(tenant) + std::string(id);
 }

@@ -23,7 +23,8 @@ namespace once {
 
 class Tables {
  public:
-  /// `hot_bytes_max` bounds the slots kept in memory; dirty ones may exceed it until the next Flush.
+  /// `hot_bytes_max` bounds the slots kept in memory; dirty ones may exceed it until the next
+  /// Flush.
   Tables(KvStore& store, std::size_t hot_bytes_max);
 
   /// The numbers that travel with every batch. Mutable: the ledger counts in it.
@@ -90,7 +91,7 @@ class Tables {
     std::size_t bytes = 0;
     std::uint64_t batch = 0;  // the last batch that carries a change of it
     bool dirty = false;
-    bool erased = false;      // a dirty tombstone: answers "none" until the batch is written
+    bool erased = false;  // a dirty tombstone: answers "none" until the batch is written
   };
   using Order = std::list<Hot>;  // most recently used first
 
