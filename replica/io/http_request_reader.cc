@@ -8,8 +8,6 @@
 #include <limits>
 #include <optional>
 
-#include "replica/env/check.h"
-
 namespace once {
 namespace {
 

@@ -1,0 +1,164 @@
+// Event streams, and the graceful end of a listener.
+#include "tests/io/http_server.h"
+
+namespace once {
+namespace {
+
+bool AwaitSink(HttpServer& server) {
+  return server.Eventually([&] { return server.echo.sink != nullptr; });
+}
+bool Send(HttpServer& server, const std::string& bytes) {
+  return server.Run([&] { return server.echo.sink->Send(bytes); });
+}
+
+TEST(HttpStream, SendsEachEventAsAChunk) {
+  HttpServer server;
+  HttpClient client(server);
+  client.Send(Get("/stream"));
+  const std::string head = client.ReadAnswer();
+  EXPECT_NE(head.find("\r\nTransfer-Encoding: chunked\r\n"), std::string::npos) << head;
+  EXPECT_EQ(head.find("Content-Length"), std::string::npos);
+  ASSERT_TRUE(AwaitSink(server));
+  EXPECT_TRUE(Send(server, "data: 1\n\n"));
+  EXPECT_TRUE(client.ReadUntil("9\r\ndata: 1\n\n\r\n"));
+  EXPECT_TRUE(Send(server, ""));
+  EXPECT_TRUE(Send(server, "data: two\n\n"));
+  server.Run([&] { server.echo.sink->Close(); });
+  EXPECT_EQ(client.ReadToEnd(), "b\r\ndata: two\n\n\r\n0\r\n\r\n");
+  EXPECT_FALSE(Send(server, "late"));
+}
+
+TEST(HttpStream, In10TheEndOfTheConnectionEndsIt) {
+  HttpServer server;
+  HttpClient client(server);
+  client.Send("GET /stream HTTP/1.0\r\n\r\n");
+  EXPECT_EQ(client.ReadAnswer().find("Transfer-Encoding"), std::string::npos);
+  ASSERT_TRUE(AwaitSink(server));
+  EXPECT_TRUE(Send(server, "data: 1\n\n"));
+  server.Run([&] { server.echo.sink->Close(); });
+  EXPECT_EQ(client.ReadToEnd(), "data: 1\n\n");
+}
+
+TEST(HttpStream, HeadOpensNoStream) {
+  HttpServer server;
+  HttpClient client(server);
+  client.Send("HEAD /stream HTTP/1.1\r\nHost: a\r\n\r\n");
+  EXPECT_EQ(BodyOf(client.ReadToEnd()), "");
+  EXPECT_TRUE(server.Run([&] { return server.echo.sink == nullptr; }));
+}
+
+TEST(HttpStream, AClientThatLeavesIsNoticedWithoutSending) {
+  HttpServer server;
+  HttpClient client(server);
+  client.Send(Get("/stream"));
+  ASSERT_TRUE(AwaitSink(server));
+  client.Close();
+  EXPECT_TRUE(server.Eventually([&] { return server.listener().counters().open == 0; }));
+  EXPECT_FALSE(Send(server, "data: 1\n\n"));
+}
+
+TEST(HttpStream, S_61_ASlowReaderIsClosedAtTheBound) {
+  Limits limits;
+  limits.stream_queue_bytes_max = 100'000;
+  HttpServer server(limits);
+  HttpClient client(server, 4096);
+  client.Send(Get("/stream"));
+  ASSERT_TRUE(AwaitSink(server));
+  const std::string event(10'000, 'e');
+  int sent = 0;
+  while (sent < 10'000 && Send(server, event)) ++sent;
+  EXPECT_GE(sent, 10) << "the queue itself holds ten";
+  EXPECT_LT(sent, 10'000) << "100 MB were queued for a client that reads nothing";
+  EXPECT_EQ(server.counters().open, 0u);
+}
+
+TEST(HttpStream, S_61_AStreamThatStallsIsGivenUp) {
+  Limits limits;
+  limits.write_deadline_ms = 50;
+  limits.stream_queue_bytes_max = 32 << 20;
+  HttpServer server(limits);
+  HttpClient client(server, 4096);
+  client.Send(Get("/stream"));
+  ASSERT_TRUE(AwaitSink(server));
+  EXPECT_TRUE(Send(server, std::string(16 << 20, 'e')));
+  EXPECT_TRUE(server.Eventually([&] { return server.listener().counters().timeouts == 1; }));
+  EXPECT_FALSE(Send(server, "late"));
+}
+
+class HttpStop : public testing::Test {
+ protected:
+  void Stop(std::int64_t deadline_ms = 60'000) {
+    server.Run([&] { server.listener().Stop([this] { stopped = true; }, deadline_ms); });
+  }
+  bool AwaitStopped() {
+    return server.Eventually([this] { return stopped; });
+  }
+
+  HttpServer server;
+  bool stopped = false;  // on the server's thread
+};
+
+TEST_F(HttpStop, WithoutConnectionsItIsDoneSoon) {
+  Stop();
+  EXPECT_TRUE(AwaitStopped());
+}
+
+TEST_F(HttpStop, IdleConnectionsAreClosedAtOnceAndNoneIsAccepted) {
+  HttpClient idle(server);
+  idle.Send(Get("/"));
+  idle.ReadAnswer();
+  Stop();
+  EXPECT_EQ(idle.ReadToEnd(), "");
+  EXPECT_TRUE(AwaitStopped());
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(server.port());
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
+  EXPECT_EQ(::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address), -1);
+  ::close(fd);
+}
+
+TEST_F(HttpStop, TheCurrentRequestIsAnsweredAndThenTheConnectionCloses) {
+  HttpClient busy(server);
+  busy.Send(Get("/hold") + Get("/not-any-more"));
+  HttpClient sending(server);
+  sending.Send("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\na");
+  ASSERT_TRUE(server.AwaitHeld());
+  ASSERT_TRUE(server.Eventually([&] { return server.listener().counters().accepted == 2; }));
+  Stop();
+  sending.Send("b");
+  EXPECT_EQ(BodyOf(sending.ReadToEnd()), "PUT /|ab");
+  EXPECT_FALSE(server.Run([this] { return stopped; }));
+  server.Release();
+  const std::string answer = busy.ReadToEnd();
+  EXPECT_NE(answer.find("\r\nConnection: close\r\n"), std::string::npos) << answer;
+  EXPECT_EQ(BodyOf(answer), "GET /hold|");
+  busy.Close();
+  sending.Close();
+  EXPECT_TRUE(AwaitStopped());
+}
+
+TEST_F(HttpStop, StreamsAreEnded) {
+  HttpClient client(server);
+  client.Send(Get("/stream"));
+  client.ReadAnswer();
+  ASSERT_TRUE(AwaitSink(server));
+  Stop();
+  EXPECT_EQ(client.ReadToEnd(), "0\r\n\r\n");
+  client.Close();
+  EXPECT_TRUE(AwaitStopped());
+}
+
+TEST_F(HttpStop, AfterTheDeadlineTheRestIsClosed) {
+  HttpClient busy(server);
+  busy.Send(Get("/hold"));
+  ASSERT_TRUE(server.AwaitHeld());
+  Stop(20);
+  EXPECT_EQ(busy.ReadToEnd(), "");
+  EXPECT_TRUE(AwaitStopped());
+  server.Release();  // too late, and harmless
+}
+
+}  // namespace
+}  // namespace once
