@@ -17,6 +17,18 @@ std::string Text(const json::object& object, const char* name) {
   return std::string(value->as_string());
 }
 
+// Empty when it is not lower-case hex.
+std::string FromHex(std::string_view hex) {
+  static constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string bytes;
+  for (std::size_t i = 0; i + 1 < hex.size(); i += 2) {
+    const auto high = kDigits.find(hex[i]), low = kDigits.find(hex[i + 1]);
+    if (high == kDigits.npos || low == kDigits.npos) return "";
+    bytes += static_cast<char>(high << 4 | low);
+  }
+  return bytes;
+}
+
 }  // namespace
 
 bool Credential::May(std::string_view scope) const {
@@ -37,7 +49,7 @@ std::variant<Credentials, std::string> Credentials::Parse(std::string_view json_
     credential.tenant = Text(object, "tenant");
     credential.actor = Text(object, "actor");
     credential.sha256 = Text(object, "sha256");
-    if (credential.sha256.size() != 64 || credential.tenant.empty() || credential.id.empty())
+    if (FromHex(credential.sha256).size() != 32 || credential.tenant.empty() || credential.id.empty())
       return std::string("credentials: an entry needs id, tenant and sha256 (64 hex digits)");
     if (const auto* scopes = object.if_contains("scopes"); scopes && scopes->is_array())
       for (const auto& scope : scopes->as_array())
@@ -55,11 +67,11 @@ std::variant<Credentials, std::string> Credentials::Parse(std::string_view json_
 void Credentials::Index() {
   by_hash_.clear();
   for (std::size_t i = 0; i < all_.size(); ++i)
-    if (!all_[i].revoked) by_hash_[all_[i].sha256] = i;
+    if (!all_[i].revoked) by_hash_[FromHex(all_[i].sha256)] = i;
 }
 
 const Credential* Credentials::Find(std::string_view key) const {
-  const auto at = by_hash_.find(Hex(Bytes(Sha256(key))));
+  const auto at = by_hash_.find(std::string(Bytes(Sha256(key))));
   return at == by_hash_.end() ? nullptr : &all_[at->second];
 }
 

@@ -7,6 +7,7 @@
 #include <prometheus/text_serializer.h>
 
 #include <array>
+#include <map>
 #include <mutex>
 #include <set>
 #include <unordered_map>
@@ -99,7 +100,7 @@ struct Metrics::Registry {
   std::mutex mutex;  // guards everything below
   std::set<std::string, std::less<>> tenants, routes;
   std::unordered_map<std::string, Row> rows;
-  std::unordered_map<std::string, prometheus::Histogram*> by_request;
+  std::map<std::pair<std::string_view, int>, prometheus::Histogram*> by_request;
   Row overflow{};
 };
 
@@ -114,11 +115,10 @@ void Metrics::Count(Event event, std::string_view tenant, std::string_view route
 
 void Metrics::Request(std::string_view route, int status, std::int64_t micros) {
   const std::lock_guard lock(registry_->mutex);
-  const std::string place = std::string(route) + static_cast<char>('0' + status / 100);
-  auto& histogram = registry_->by_request[place];
+  auto& histogram = registry_->by_request[{route, status / 100}];
   if (!histogram)
     histogram = &registry_->requests->Add(
-        {{"route", std::string(route)}, {"status", std::string(1, place.back()) + "xx"}}, kSeconds);
+        {{"route", std::string(route)}, {"status", std::to_string(status / 100) + "xx"}}, kSeconds);
   histogram->Observe(static_cast<double>(micros) / 1e6);
 }
 

@@ -29,6 +29,7 @@ class Metrics {
   };
   void Count(Event event, std::string_view tenant, std::string_view route);
 
+  /// `route` must be a text that lives as long as the process.
   void Request(std::string_view route, int status, std::int64_t micros);
   void Limited(std::string_view tenant);
   void Sync(std::int64_t micros);

@@ -88,6 +88,7 @@ void Replica::Submit(Command command, Done done) {
 }
 
 void Replica::SubmitOrWait(Command command, std::int64_t wait_ms, Done done) {
+  if (wait_ms <= 0) return Submit(std::move(command), std::move(done));
   const std::int64_t deadline_ms = scheduler_.MonotonicMicros() / 1000 + wait_ms;
   Submit(command, [this, command, deadline_ms, done](const Answer& answer) {
     const std::int64_t left_ms = deadline_ms - scheduler_.MonotonicMicros() / 1000;

@@ -193,7 +193,7 @@ void Api::BeginClaim(Call& call) {
     return call.Fail(400, "validation_error", "The Idempotency-Key header is needed.");
   Fingerprint fingerprint;
   if (body->Has("request")) {
-    fingerprint = *FingerprintOfJson(body->Raw("request")).fingerprint;
+    fingerprint = FingerprintOfCanonicalJson(body->Raw("request"));
   } else {
     const auto opaque = body->String("fingerprint");
     if (!opaque || opaque->empty() || opaque->size() > kFingerprintBytesMax)

@@ -133,6 +133,10 @@ FingerprintResult FingerprintOfJson(std::string_view document) {
   return FinishJson(Head("once/1/json"), document);
 }
 
+Fingerprint FingerprintOfCanonicalJson(std::string_view canonical) {
+  return Finish(Head("once/1/json"), canonical);
+}
+
 Fingerprint FingerprintOfOpaque(std::string_view bytes) {
   return Finish(Head("once/1/opaque"), bytes);
 }

@@ -1,7 +1,6 @@
 #include "replica/api/timestamp.h"
 
 #include <chrono>
-#include <cstdio>
 
 namespace once {
 
@@ -11,11 +10,18 @@ std::string Timestamp(std::int64_t unix_ms) {
   const auto day = floor<days>(at);
   const year_month_day date{day};
   const hh_mm_ss time{at - day};
-  char text[40];
-  std::snprintf(text, sizeof text, "%04d-%02u-%02uT%02d:%02d:%02d.%03dZ", int(date.year()),
-                unsigned(date.month()), unsigned(date.day()), int(time.hours().count()),
-                int(time.minutes().count()), int(time.seconds().count()),
-                int(time.subseconds().count()));
+  std::string text = "0000-00-00T00:00:00.000Z";
+  const auto put = [&text](std::size_t at, int digits, unsigned value) {
+    for (int i = digits - 1; i >= 0; --i, value /= 10)
+      text[at + static_cast<std::size_t>(i)] = static_cast<char>('0' + value % 10);
+  };
+  put(0, 4, static_cast<unsigned>(int(date.year())));
+  put(5, 2, unsigned(date.month()));
+  put(8, 2, unsigned(date.day()));
+  put(11, 2, static_cast<unsigned>(time.hours().count()));
+  put(14, 2, static_cast<unsigned>(time.minutes().count()));
+  put(17, 2, static_cast<unsigned>(time.seconds().count()));
+  put(20, 3, static_cast<unsigned>(time.subseconds().count()));
   return text;
 }
 

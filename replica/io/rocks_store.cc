@@ -173,6 +173,7 @@ KvStatus RocksStore::Write(const KvBatch& batch) {
     }
   }
   const rocksdb::Status status = db_->Write(rocksdb::WriteOptions(), &writes);
+  unsynced_ops_ += batch.ops().size();
   if (status.ok()) return KvStatus::kOk;
   if (status.IsNoSpace() && !log_watch_->broken()) return KvStatus::kFull;
   Latch("write: " + status.ToString());
@@ -186,7 +187,9 @@ void RocksStore::Sync(std::function<void(KvStatus)> done) {
     return;
   }
   syncing_ = true;
-  if (smoothed_sync_us_ < options_.inline_sync_max_us) {
+  const bool small = unsynced_ops_ < options_.inline_sync_max_ops;
+  unsynced_ops_ = 0;
+  if (small && smoothed_sync_us_ < options_.inline_sync_max_us) {
     SyncLog(std::move(done));
     return;
   }

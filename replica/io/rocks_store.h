@@ -50,6 +50,9 @@ class RocksStore : public KvStore {
   struct Options {
     bool create = true;  // false: a path without a store is an error, it was there before
     std::int64_t inline_sync_max_us = 1000;  // 0: always on the commit thread
+    /// A batch of this many puts and deletes is worth the hop to the commit thread: the replica's
+    /// thread takes in the next requests while the disk works.
+    std::size_t inline_sync_max_ops = 24;
     std::uint64_t space_reserve_bytes = 128u << 20;
     std::size_t write_buffer_bytes = 32u << 20;  // two of them, and a log of about that size
     std::size_t block_cache_bytes = 32u << 20;
@@ -97,6 +100,7 @@ class RocksStore : public KvStore {
 
   // Written by the thread that syncs; at most one does, and `syncing_` hands them over.
   std::int64_t smoothed_sync_us_ = 0;
+  std::size_t unsynced_ops_ = 0;
   std::atomic<bool> syncing_ = false;
 
   std::atomic<bool> failed_ = false;
