@@ -1,5 +1,4 @@
 // The served API description is the surface: same routes, same keys, same errors.
-#include <algorithm>
 #include <boost/json.hpp>
 #include <filesystem>
 #include <fstream>
@@ -53,29 +52,26 @@ const json::value& Resolve(const json::value& value) {
   return found ? *found : value;
 }
 
-struct Operation {
-  std::string endpoint;  // "POST /v1/runs"
-  const json::object* body;
-};
+// By endpoint, "POST /v1/runs".
+using Operations = std::map<std::string, const json::object*>;
 
-std::vector<Operation> Operations() {
-  std::vector<Operation> operations;
-  for (const auto& [path, methods] : Document().at("paths").as_object())
-    for (const auto& [method, body] : methods.as_object()) {
-      std::string upper(method);
-      std::transform(upper.begin(), upper.end(), upper.begin(), [](char c) {
-        return static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
-      });
-      operations.push_back({upper + " " + std::string(path), &body.as_object()});
-    }
-  return operations;
+const Operations& Described() {
+  static const Operations kDescribed = [] {
+    Operations operations;
+    for (const auto& [path, methods] : Document().at("paths").as_object())
+      for (const auto& [method, body] : methods.as_object()) {
+        std::string upper(method);
+        for (char& c : upper) c = static_cast<char>(c - 'a' + 'A');
+        operations[upper + " " + std::string(path)] = &body.as_object();
+      }
+    return operations;
+  }();
+  return kDescribed;
 }
 
-const json::object* OperationAt(const std::string& endpoint) {
-  static const auto kOperations = Operations();
-  for (const Operation& operation : kOperations)
-    if (operation.endpoint == endpoint) return operation.body;
-  return nullptr;
+// Throws when there is none, which fails the test that asked.
+const json::object& OperationOf(const Route& route) {
+  return *Described().at(route.Endpoint());
 }
 
 std::set<std::string> ParameterNames(const json::object& operation) {
@@ -132,22 +128,20 @@ TEST(OpenApi, IsVersion31) {
 
 TEST(OpenApi, EveryRouteIsDescribed) {
   for (const Route& route : Routes())
-    EXPECT_TRUE(OperationAt(route.Endpoint())) << route.Endpoint();
+    EXPECT_TRUE(Described().count(route.Endpoint())) << route.Endpoint();
 }
 
 TEST(OpenApi, EveryDescribedOperationIsARoute) {
   std::set<std::string> routes;
   for (const Route& route : Routes()) routes.insert(route.Endpoint());
-  for (const Operation& operation : Operations())
-    EXPECT_TRUE(routes.count(operation.endpoint)) << operation.endpoint;
+  for (const auto& [endpoint, operation] : Described())
+    EXPECT_TRUE(routes.count(endpoint)) << endpoint;
 }
 
 TEST(OpenApi, OW_L1_01_ExactlyTheKeyedOperationsAndClaimsTakeAKey) {
   for (const Route& route : Routes()) {
-    const json::object* operation = OperationAt(route.Endpoint());
-    ASSERT_TRUE(operation);
     const bool takes_key = route.keyed || route.Endpoint() == "POST /v1/claims";
-    const auto names = ParameterNames(*operation);
+    const auto names = ParameterNames(OperationOf(route));
     for (const char* name :
          {"Idempotency-Key", "X-Idempotency-Key", "idempotency_key", "idempotency-key", "Prefer"})
       EXPECT_EQ(names.count(name) == 1, takes_key) << route.Endpoint() << " " << name;
@@ -158,7 +152,7 @@ TEST(OpenApi, EveryPathParameterIsDescribed) {
   static const std::regex kParameter(R"(\{(\w+)\})");
   for (const Route& route : Routes()) {
     const std::string path(route.path);
-    const auto names = ParameterNames(*OperationAt(route.Endpoint()));
+    const auto names = ParameterNames(OperationOf(route));
     for (std::sregex_iterator at(path.begin(), path.end(), kParameter), end; at != end; ++at)
       EXPECT_TRUE(names.count((*at)[1])) << path;
   }
@@ -166,7 +160,7 @@ TEST(OpenApi, EveryPathParameterIsDescribed) {
 
 TEST(OpenApi, SecurityIsTheScopeOfTheRoute) {
   for (const Route& route : Routes()) {
-    const auto& security = OperationAt(route.Endpoint())->at("security").as_array();
+    const auto& security = OperationOf(route).at("security").as_array();
     // /metrics asks for the scope itself, unless it is public.
     const std::string_view scope = route.path == "/metrics" ? "admin" : route.scope;
     if (scope.empty()) {
@@ -182,7 +176,7 @@ TEST(OpenApi, OW_RS_01_EveryKeyedSuccessNamesTheReplayHeader) {
   for (const Route& route : Routes()) {
     if (!route.keyed) continue;
     int successes = 0;
-    for (const auto& [status, reply] : OperationAt(route.Endpoint())->at("responses").as_object()) {
+    for (const auto& [status, reply] : OperationOf(route).at("responses").as_object()) {
       if (status[0] != '2') continue;
       ++successes;
       const auto& headers = Resolve(reply).at("headers").as_object();
