@@ -1,12 +1,23 @@
-# Turns INPUT into a C++ file OUTPUT that defines once::SYMBOL as its text.
-file(READ ${INPUT} text)
-string(LENGTH "${text}" length)
+# Turns INPUT into a C++ file OUTPUT that defines once::SYMBOL as its bytes.
+#
+# Read as hexadecimal digits: text would pass through CMake's lists and escapes, where a semicolon,
+# a bracket or a backslash may change on the way.
+file(READ ${INPUT} digits HEX)
+string(LENGTH "${digits}" length)
 set(body "")
 set(at 0)
-# A string literal may not exceed 64 KiB portably: cut into adjacent literals.
+# One literal per 64 bytes: compilers bound the length of a line and of a single literal.
 while(at LESS length)
-  string(SUBSTRING "${text}" ${at} 8000 part)
-  string(APPEND body "R\"once~(${part})once~\"\n")
-  math(EXPR at "${at} + 8000")
+  string(SUBSTRING "${digits}" ${at} 128 part)
+  string(REGEX REPLACE "(..)" "\\\\x\\1" part "${part}")
+  string(APPEND body "    \"${part}\"\n")
+  math(EXPR at "${at} + 128")
 endwhile()
-file(WRITE ${OUTPUT} "#include <string_view>\nnamespace once {\nextern const std::string_view ${SYMBOL};\nconst std::string_view ${SYMBOL} =\n${body};\n}\n")
+file(WRITE ${OUTPUT} "#include <string_view>
+namespace once {
+extern const std::string_view ${SYMBOL};
+static constexpr char kBytes[] =
+${body}    \"\";
+const std::string_view ${SYMBOL}(kBytes, sizeof kBytes - 1);
+}  // namespace once
+")
