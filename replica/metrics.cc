@@ -79,12 +79,14 @@ struct Metrics::Registry {
   Row& RowOf(std::string_view tenant, std::string_view route) {
     const std::string place = std::string(tenant) + '\0' + std::string(route);
     if (const auto at = rows.find(place); at != rows.end()) return at->second;
-    const std::string shown_tenant = Capped(tenants, tenant);
-    const std::string shown_route = Capped(routes, route);
+    // Tenants and routes are capped each; so are their pairs, or there would be the product.
+    const bool known = rows.size() < 4 * label_values_max;
+    const std::string shown_tenant = known ? Capped(tenants, tenant) : "other";
+    const std::string shown_route = known ? Capped(routes, route) : "other";
     Row row{};
     for (std::size_t i = 0; i < kEvents.size(); ++i)
       row[i] = &events[i]->Add({{"tenant", shown_tenant}, {"route", shown_route}});
-    if (rows.size() >= 4 * label_values_max) return overflow = row;
+    if (!known) return overflow = row;
     return rows.emplace(place, row).first->second;
   }
 

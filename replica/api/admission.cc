@@ -6,6 +6,7 @@
 #include "replica/api/errors.h"
 #include "replica/api/fingerprint.h"
 #include "replica/api/idempotency_key.h"
+#include "replica/api/json_value.h"
 
 namespace once {
 namespace {
@@ -14,7 +15,18 @@ constexpr const char* kReplayHeader = "openwop-Idempotent-Replay";
 // What a caller that was told "in flight" should wait; the lease may be much longer than the work.
 constexpr std::int64_t kInFlightRetrySecondsMax = 2;
 
-HttpReply FromOutcome(const Outcome& outcome) {
+HttpReply FromOutcome(const Outcome& outcome, bool as_problem) {
+  // Stored as {error, message}; the form is the caller's choice, in a replay too.
+  if (as_problem && outcome.status() >= 400) {
+    std::string ignored;
+    const auto stored = ParseJson(outcome.body(), ignored);
+    const auto* body = stored ? stored->if_object() : nullptr;
+    const auto* error = body ? body->if_contains("error") : nullptr;
+    const auto* message = body ? body->if_contains("message") : nullptr;
+    if (error && message && error->is_string() && message->is_string())
+      return ErrorReply(static_cast<int>(outcome.status()), error->as_string(),
+                        message->as_string(), true);
+  }
   HttpReply reply;
   reply.status = static_cast<int>(outcome.status());
   for (const Header& header : outcome.headers())
@@ -82,17 +94,24 @@ void Api::Mutate(Call& call, Mutation mutation, std::int64_t admission_ms) {
 void Api::Execute(Command command, std::int64_t wait_ms, std::int64_t admission_ms,
                   Replica::Done done) {
   if (admission_ms <= 0) return replica_.SubmitOrWait(std::move(command), wait_ms, done);
-  const auto second = [this, command, admission_ms, done](std::uint64_t fence) {
+  const auto second = [this, command, admission_ms, done](const Answer& reserved) {
     Command admitted = command;
-    admitted.mutable_mutation()->set_admitted_fence(fence);
+    admitted.mutable_mutation()->set_admitted_fence(reserved.claim.fence());
+    // How the key was reserved is known to the first step alone, and counted with the last.
+    const auto finish = [done, reclaimed = reserved.reclaimed,
+                         mismatched = reserved.mismatched](Answer answer) {
+      answer.reclaimed = reclaimed;
+      answer.mismatched = mismatched;
+      done(answer);
+    };
     replica_.scheduler().After(admission_ms,
-                               [this, admitted, done] { replica_.Submit(admitted, done); });
+                               [this, admitted, finish] { replica_.Submit(admitted, finish); });
   };
-  if (!command.mutation().has_begin()) return second(0);
+  if (!command.mutation().has_begin()) return second({});
   command.mutable_mutation()->set_reserve_only(true);
   replica_.SubmitOrWait(std::move(command), wait_ms, [second, done](const Answer& answer) {
     if (answer.kind != Answer::Kind::kExecute) return done(answer);
-    second(answer.claim.fence());
+    second(answer);
   });
 }
 
@@ -102,7 +121,7 @@ void Api::CountAnswer(const Answer& answer, const std::string& tenant,
   const auto count = [&](Event event) { metrics_.Count(event, tenant, endpoint); };
   if (answer.mismatched) {
     count(Event::kMismatch);
-    if (answer.kind != Answer::Kind::kMismatch)
+    if (replica_.policies().For(tenant, endpoint) == OBSERVE)
       log_("mismatch-observed", "tenant=" + tenant + " run=" + answer.claim.run_id());
   }
   if (answer.reclaimed) count(Event::kReclaim);
@@ -172,9 +191,16 @@ HttpReply Api::Refusal(const Answer& answer, bool as_problem) const {
 }
 
 HttpReply Api::MutationReply(const Answer& answer, bool keyed, bool as_problem) {
+  // The admission outlasted its lease and another request with the key took over: to this caller
+  // the key is in flight, and a retry gets the other one's answer.
+  if (answer.kind == Answer::Kind::kStaleFence) {
+    Answer taken_over = answer;
+    taken_over.kind = Answer::Kind::kInFlight;
+    return Refusal(taken_over, as_problem);
+  }
   if (answer.kind != Answer::Kind::kDone && answer.kind != Answer::Kind::kReplay)
     return Refusal(answer, as_problem);
-  HttpReply reply = FromOutcome(answer.outcome);
+  HttpReply reply = FromOutcome(answer.outcome, as_problem);
   if (keyed && answer.kind == Answer::Kind::kReplay)
     reply.headers.emplace_back(kReplayHeader, "true");
   if (answer.kind == Answer::Kind::kDone && (reply.status == 429 || reply.status == 503))

@@ -81,11 +81,13 @@ void Api::Serve(const HttpRequest& request, Respond respond) {
   const auto question = request.target.find('?');
   const std::string path = NormalPath(request.target.substr(0, question));
   Match match = FindRoute(request.method, path);
-  if (!match.route)
-    return respond(
-        match.path_known
-            ? ErrorReply(405, "method_not_allowed", "Not with this method.", as_problem)
-            : ErrorReply(404, "not_found", "There is nothing at this path.", as_problem));
+  if (!match.route && match.allowed.empty())
+    return respond(ErrorReply(404, "not_found", "There is nothing at this path.", as_problem));
+  if (!match.route) {
+    HttpReply reply = ErrorReply(405, "method_not_allowed", "Not with this method.", as_problem);
+    reply.headers.emplace_back("Allow", match.allowed);
+    return respond(std::move(reply));
+  }
   respond = Measured(*match.route, std::move(respond));
   const Credential* who = &Nobody();
   if (!match.route->scope.empty()) {

@@ -338,8 +338,10 @@ void Api::RenewClaimRoute(Call& call) {
   renew.set_hash(ref->hash);
   renew.set_run_id(ref->run_id);
   renew.set_fence(*fence);
-  replica_.Submit(std::move(command), [this, respond = call.respond,
+  replica_.Submit(std::move(command), [this, respond = call.respond, tenant = call.who.tenant,
                                        as_problem = call.as_problem](const Answer& answer) {
+    if (answer.kind == Answer::Kind::kStaleFence)
+      metrics_.Count(Metrics::Event::kStaleFence, tenant, "claims");
     if (answer.kind != Answer::Kind::kDone) return respond(Refusal(answer, as_problem));
     respond(ClaimReply(200, answer.claim, answer.hash, nullptr));
   });

@@ -3,6 +3,7 @@
 
 #include "replica/api/api.h"
 #include "replica/api/errors.h"
+#include "replica/api/json_value.h"
 #include "replica/api/timestamp.h"
 #include "replica/ledger/workflows.h"
 
@@ -20,7 +21,7 @@ json::object EventJson(const std::string& run_id, const RunEvent& event) {
                        {"type", event.type()},
                        {"sequence", event.sequence()},
                        {"timestamp", Timestamp(event.time_ms())},
-                       {"payload", json::parse(event.payload())}};
+                       {"payload", StoredJson(event.payload())}};
   if (!event.node_id().empty()) body["nodeId"] = event.node_id();
   return body;
 }

@@ -2,6 +2,7 @@
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
 #include <boost/json/value_stack.hpp>
 
 #include "replica/api/json_number.h"
@@ -103,6 +104,13 @@ std::optional<boost::json::value> ParseJson(std::string_view document, std::stri
     return std::nullopt;
   }
   return value;
+}
+
+boost::json::value StoredJson(std::string_view document) {
+  constexpr std::size_t kWrappingMax = 8;
+  boost::json::parse_options options;
+  options.max_depth = kJsonDepthMax + kWrappingMax;
+  return boost::json::parse(document, {}, options);
 }
 
 }  // namespace once

@@ -13,4 +13,8 @@ namespace once {
 /// double as ReadNumber gives them (json_number.h).
 std::optional<boost::json::value> ParseJson(std::string_view document, std::string& error);
 
+/// A document that was written from parsed values, so it must be readable: a value again, or a
+/// crash. A few levels deeper than what callers may send, since records wrap it.
+boost::json::value StoredJson(std::string_view document);
+
 }  // namespace once

@@ -100,7 +100,8 @@ void Api::Discovery(Call& call) {
   const std::string etag = "\"" + Hex(Bytes(Sha256(reply.body))).substr(0, 32) + "\"";
   reply.headers.emplace_back("Cache-Control", "public, max-age=60");
   reply.headers.emplace_back("ETag", etag);
-  if (call.request.Header("If-None-Match").find(etag) != std::string_view::npos) {
+  const std::string_view known = call.request.Header("If-None-Match");
+  if (known == "*" || known.find(etag) != std::string_view::npos) {
     reply.status = 304;
     reply.body.clear();
   }

@@ -70,8 +70,11 @@ Match FindRoute(std::string_view method, std::string_view path) {
   if (method == "HEAD") method = "GET";
   for (const Route& route : Routes()) {
     if (!Matches(route.path, path, match.parameters)) continue;
-    match.path_known = true;
-    if (route.method != method) continue;
+    if (route.method != method) {
+      match.allowed += (match.allowed.empty() ? "" : ", ") + std::string(route.method);
+      if (route.method == "GET") match.allowed += ", HEAD";
+      continue;
+    }
     match.route = &route;
     return match;
   }

@@ -30,11 +30,11 @@ std::span<const Route> Routes();
 
 struct Match {
   const Route* route = nullptr;  // null: no operation there
-  bool path_known = false;       // another method would have been right
+  std::string allowed;           // the path's other methods, comma-separated; empty: no such path
   PathParameters parameters;
 };
 
-/// `path` without query. A trailing slash and doubled slashes are other paths: 404.
+/// `path` without query and in normal form. Doubled slashes are another path.
 Match FindRoute(std::string_view method, std::string_view path);
 
 }  // namespace once

@@ -78,9 +78,9 @@ json::object RunJson(const Run& run) {
                        {"region", run.region()},
                        {"startedAt", Timestamp(run.created_ms())},
                        {"eventsUrl", "/v1/runs/" + run.run_id() + "/events"}};
-  if (!run.inputs().empty()) body["variables"] = json::parse(run.inputs());
+  if (!run.inputs().empty()) body["variables"] = StoredJson(run.inputs());
   if (!run.waiting_node().empty()) body["currentNodeId"] = run.waiting_node();
-  if (!run.interrupt_token().empty()) body["interruptToken"] = run.interrupt_token();
+  if (run.status() == WAITING_APPROVAL) body["interruptToken"] = run.interrupt_token();
   if (!run.reason().empty()) body["reason"] = run.reason();
   if (IsTerminal(run.status())) body["completedAt"] = Timestamp(run.updated_ms());
   if (run.status() == RUN_FAILED)

@@ -79,17 +79,17 @@ Effect Resolve(std::optional<Run> run, bool approved, const std::string& payload
 
 Effect Do(const ResolveApproval& resolve, const Mutation& mutation, const EffectContext& context) {
   auto run = FindOwnRun(resolve.run_id(), mutation, context);
-  if (run && run->waiting_node() != resolve.node_id())
-    return {ErrorOutcome(404, "node_not_found", "The run has no such node waiting."), ""};
+  if (run && !HasNode(*run, resolve.node_id()))
+    return {ErrorOutcome(404, "node_not_found", "The run has no such node."), ""};
   return Resolve(std::move(run), resolve.approved(), resolve.payload(), context);
 }
 
 Effect Do(const ResolveInterrupt& resolve, const Mutation& mutation, const EffectContext& context) {
   const auto run_id = context.tables.FindInterrupt(resolve.token());
-  if (!run_id)
-    return {ErrorOutcome(404, "interrupt_not_found", "No interrupt has this token."), ""};
-  return Resolve(FindOwnRun(*run_id, mutation, context), resolve.approved(), resolve.payload(),
-                 context);
+  auto run = run_id ? FindOwnRun(*run_id, mutation, context) : std::nullopt;
+  // A foreign tenant's token looks like none at all.
+  if (!run) return {ErrorOutcome(404, "interrupt_not_found", "No interrupt has this token."), ""};
+  return Resolve(std::move(run), resolve.approved(), resolve.payload(), context);
 }
 
 Effect Do(const RegisterWebhook& request, const Mutation& mutation, const EffectContext& context) {

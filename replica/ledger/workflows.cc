@@ -4,6 +4,7 @@
 #include <boost/json.hpp>
 
 #include "replica/api/digest.h"
+#include "replica/api/json_value.h"
 #include "replica/storage/keys.h"
 
 namespace once {
@@ -27,8 +28,6 @@ void Emit(Run& run, std::string_view type, const json::object& payload,
 
 void Finish(Run& run, RunStatus status, const EffectContext& context) {
   run.set_status(status);
-  if (!run.interrupt_token().empty()) context.tables.EraseInterrupt(run.interrupt_token());
-  run.clear_interrupt_token();
   run.clear_waiting_node();
   if (context.run_retention_ms != 0)
     context.tables.PutExpiry(
@@ -104,6 +103,10 @@ const char* RunStatusName(RunStatus status) {
   }
 }
 
+bool HasNode(const Run& run, std::string_view node_id) {
+  return run.workflow_id() == "approval" && node_id == kApprovalNode;
+}
+
 Run StartRun(const CreateRun& create, const Mutation& mutation, const EffectContext& context) {
   Run run;
   run.set_format(1);
@@ -132,11 +135,9 @@ void CancelRunNow(Run& run, std::string_view reason, const EffectContext& contex
 void DecideApproval(Run& run, bool approved, const std::string& payload,
                     const EffectContext& context) {
   json::object decision = {{"nodeId", run.waiting_node()}};
-  if (!payload.empty()) decision["payload"] = json::parse(payload);
+  if (!payload.empty()) decision["payload"] = StoredJson(payload);
   Emit(run, approved ? "approval.granted" : "approval.rejected", decision, context,
        run.waiting_node());
-  context.tables.EraseInterrupt(run.interrupt_token());
-  run.clear_interrupt_token();
   run.clear_waiting_node();
   run.set_status(RUNNING);
   if (!approved) {

@@ -20,6 +20,8 @@ namespace once {
 std::string_view BuiltInFor(std::string_view workflow_id, bool test_seams);
 
 bool IsTerminal(RunStatus status);
+/// Whether somebody may be asked at that node, now or in the past.
+bool HasNode(const Run& run, std::string_view node_id);
 
 Run StartRun(const CreateRun& create, const Mutation& mutation, const EffectContext& context);
 void CancelRunNow(Run& run, std::string_view reason, const EffectContext& context);
