@@ -20,6 +20,7 @@ class Section {
     table_ = node->as_table();
     if (!table_) throw std::runtime_error("[" + name_ + "] must be a table");
   }
+  Section(const toml::table* table, std::string name) : name_(std::move(name)), table_(table) {}
 
   template <typename Value>
   void Read(const char* option, Value& out) {
@@ -146,8 +147,7 @@ void ReadPolicies(const toml::table& root, Config& config) {
   if (!list) return;
   if (!list->is_array_of_tables()) throw std::runtime_error("policy must be written as [[policy]]");
   for (const auto& node : *list->as_array()) {
-    toml::table wrapper{{"policy", *node.as_table()}};
-    Section section(wrapper, "policy");
+    Section section(node.as_table(), "policy");
     std::string tenant, route, mismatch;
     section.Read("tenant", tenant);
     section.Read("route", route);
