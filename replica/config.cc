@@ -1,5 +1,6 @@
 #include "replica/config.h"
 
+#include <cmath>
 #include <fstream>
 #include <functional>
 #include <set>
@@ -19,6 +20,7 @@ class Section {
     table_ = node->as_table();
     if (!table_) throw std::runtime_error("[" + name_ + "] must be a table");
   }
+  Section(const toml::table* table, std::string name) : name_(std::move(name)), table_(table) {}
 
   template <typename Value>
   void Read(const char* option, Value& out) {
@@ -31,7 +33,8 @@ class Section {
       out = *value;
     } else if constexpr (std::is_floating_point_v<Value>) {
       const auto value = node->value<double>();
-      if (!value || *value < 0) Refuse(option, "a number that is not negative");
+      if (!value || !std::isfinite(*value) || *value < 0)
+        Refuse(option, "a number that is not negative");
       out = *value;
     } else {
       const auto value = node->value_exact<std::int64_t>();
@@ -144,8 +147,7 @@ void ReadPolicies(const toml::table& root, Config& config) {
   if (!list) return;
   if (!list->is_array_of_tables()) throw std::runtime_error("policy must be written as [[policy]]");
   for (const auto& node : *list->as_array()) {
-    toml::table wrapper{{"policy", *node.as_table()}};
-    Section section(wrapper, "policy");
+    Section section(node.as_table(), "policy");
     std::string tenant, route, mismatch;
     section.Read("tenant", tenant);
     section.Read("route", route);
@@ -221,6 +223,8 @@ std::string ValidateConfig(const Config& config) {
   if (config.route_retention_ms != 0 && config.route_retention_ms < kDayMs && !config.test_seams)
     return "[retention] routes_seconds must be at least 86400 (or 0, never): callers rely on 24 "
            "hours";
+  if (config.clock_skew_bound_ms < 1 || config.clock_skew_bound_ms > 3'600'000)
+    return "[node] clock_skew_bound_ms must be 1 to 3600000";
   if (config.lease_ms < 100) return "[claims] lease_ms must be at least 100";
   if (static_cast<std::int64_t>(config.lease_ms) > config.limits.lease_ms_max)
     return "[claims] lease_ms must not exceed [limits] lease_ms_max";

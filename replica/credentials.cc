@@ -17,16 +17,43 @@ std::string Text(const json::object& object, const char* name) {
   return std::string(value->as_string());
 }
 
-// Empty when it is not lower-case hex.
+constexpr std::string_view kHexDigits = "0123456789abcdef";
+
 std::string FromHex(std::string_view hex) {
-  static constexpr std::string_view kDigits = "0123456789abcdef";
   std::string bytes;
-  for (std::size_t i = 0; i + 1 < hex.size(); i += 2) {
-    const auto high = kDigits.find(hex[i]), low = kDigits.find(hex[i + 1]);
-    if (high == kDigits.npos || low == kDigits.npos) return "";
-    bytes += static_cast<char>(high << 4 | low);
-  }
+  for (std::size_t i = 0; i + 1 < hex.size(); i += 2)
+    bytes += static_cast<char>(kHexDigits.find(hex[i]) << 4 | kHexDigits.find(hex[i + 1]));
   return bytes;
+}
+
+bool IsDigest(std::string_view text) {
+  return text.size() == 64 && text.find_first_not_of(kHexDigits) == std::string_view::npos;
+}
+
+// What is wrong with the entry, or empty.
+std::string ReadCredential(const json::object& object, Credential& credential) {
+  credential.id = Text(object, "id");
+  credential.tenant = Text(object, "tenant");
+  credential.actor = Text(object, "actor");
+  credential.sha256 = Text(object, "sha256");
+  if (!IsDigest(credential.sha256) || credential.tenant.empty() || credential.id.empty())
+    return "an entry needs id, tenant and sha256 (64 hex digits in lower case)";
+  if (const auto* scopes = object.if_contains("scopes")) {
+    if (!scopes->is_array()) return "scopes must be a list of strings";
+    for (const auto& scope : scopes->as_array()) {
+      if (!scope.is_string()) return "scopes must be a list of strings";
+      credential.scopes.emplace_back(scope.as_string());
+    }
+  }
+  if (const auto* created = object.if_contains("createdMs")) {
+    if (!created->is_int64()) return "createdMs must be a whole number";
+    credential.created_ms = created->as_int64();
+  }
+  if (const auto* revoked = object.if_contains("revoked")) {
+    if (!revoked->is_bool()) return "revoked must be true or false";
+    credential.revoked = revoked->as_bool();
+  }
+  return "";
 }
 
 }  // namespace
@@ -43,21 +70,9 @@ std::variant<Credentials, std::string> Credentials::Parse(std::string_view json_
   Credentials credentials;
   for (const auto& entry : value->as_array()) {
     if (!entry.is_object()) return std::string("credentials: every entry must be an object");
-    const json::object& object = entry.as_object();
     Credential credential;
-    credential.id = Text(object, "id");
-    credential.tenant = Text(object, "tenant");
-    credential.actor = Text(object, "actor");
-    credential.sha256 = Text(object, "sha256");
-    if (FromHex(credential.sha256).size() != 32 || credential.tenant.empty() || credential.id.empty())
-      return std::string("credentials: an entry needs id, tenant and sha256 (64 hex digits)");
-    if (const auto* scopes = object.if_contains("scopes"); scopes && scopes->is_array())
-      for (const auto& scope : scopes->as_array())
-        if (scope.is_string()) credential.scopes.emplace_back(scope.as_string());
-    if (const auto* created = object.if_contains("createdMs"); created && created->is_int64())
-      credential.created_ms = created->as_int64();
-    if (const auto* revoked = object.if_contains("revoked"); revoked && revoked->is_bool())
-      credential.revoked = revoked->as_bool();
+    error = ReadCredential(entry.as_object(), credential);
+    if (!error.empty()) return "credentials: " + error;
     credentials.all_.push_back(std::move(credential));
   }
   credentials.Index();

@@ -25,6 +25,8 @@ struct Credential {
 /// The credentials file: a JSON list. Several active keys of one actor make rotation possible.
 class Credentials {
  public:
+  /// Or what is wrong. A member of the wrong type is an error: an ignored `revoked` would leave the
+  /// key active.
   static std::variant<Credentials, std::string> Parse(std::string_view json_text);
 
   /// The active credential behind a bearer key, or null. The look-up is by the key's hash, so its
@@ -42,7 +44,7 @@ class Credentials {
   void Index();
 
   std::vector<Credential> all_;
-  std::unordered_map<std::string, std::size_t> by_hash_;  // raw digest -> place in all_
+  std::unordered_map<std::string, std::size_t> by_hash_;  // hex digest -> place in all_
 };
 
 }  // namespace once

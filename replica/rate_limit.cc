@@ -4,9 +4,12 @@
 #include <cmath>
 
 namespace once {
+namespace {
+constexpr double kWaitSecondsMax = 3600;
+}
 
 RateLimit::RateLimit(double per_second, double burst)
-    : per_second_(per_second), burst_(burst > 0 ? burst : std::max(1.0, per_second)) {}
+    : per_second_(per_second), burst_(std::max(1.0, burst > 0 ? burst : per_second)) {}
 
 int RateLimit::Take(std::string_view tenant, std::int64_t now_us) {
   if (per_second_ <= 0) return 0;
@@ -19,7 +22,8 @@ int RateLimit::Take(std::string_view tenant, std::int64_t now_us) {
     bucket.tokens -= 1;
     return 0;
   }
-  return std::max(1, static_cast<int>(std::ceil((1 - bucket.tokens) / per_second_)));
+  const double wait_s = std::ceil((1 - bucket.tokens) / per_second_);
+  return static_cast<int>(std::clamp(wait_s, 1.0, kWaitSecondsMax));
 }
 
 }  // namespace once

@@ -10,7 +10,8 @@ namespace once {
 
 class RateLimit {
  public:
-  /// `per_second` 0: no limit. `burst` 0: one second's worth.
+  /// `per_second` 0: no limit. `burst` 0: one second's worth. A burst below 1 counts as 1, because
+  /// nothing would ever pass it.
   RateLimit(double per_second, double burst);
 
   /// 0 when the request may go on, otherwise the seconds after which it may be tried again.

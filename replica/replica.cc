@@ -7,6 +7,7 @@ namespace {
 
 constexpr std::int64_t kExpiryIntervalMs = 1000;
 constexpr std::uint32_t kExpiryBatch = 500;
+constexpr std::int64_t kResumeAgainMs = 1000;
 
 LedgerOptions OptionsFor(const Config& config) {
   LedgerOptions options;
@@ -44,12 +45,15 @@ void Replica::Start(std::function<void(bool)> started) {
   // The boot count must be on disk before a lease is given under it.
   tables_.TouchHead();
   commit_.WhenAllDurable([this, started](Durable durable) {
-    started_ = durable == Durable::kYes;
-    if (started_) {
+    if (durable != Durable::kYes) return started(false);
+    try {
       for (const std::string& run_id : tables_.ActiveRuns()) Resume(run_id);
-      ExpireSoon(kExpiryIntervalMs);
+    } catch (const KvUnreadable&) {
+      return started(false);
     }
-    started(started_);
+    started_ = true;
+    ExpireSoon(kExpiryIntervalMs);
+    started(true);
   });
 }
 
@@ -64,27 +68,41 @@ Stamp Replica::NextStamp() {
 }
 
 void Replica::Submit(Command command, Done done) {
+  if (!started_ || stopping_) return done(Unavailable());
   const bool begins = command.has_begin() || command.has_mutation();
-  if (!started_ || stopping_ || commit_.failed() || (begins && !clock_.Safe()))
-    return done(Unavailable());
+  const bool recall_only = commit_.failed() || (begins && !clock_.Safe());
   Answer answer;
   try {
-    answer = ledger_.Apply(command, NextStamp());
+    answer = recall_only ? Recall(command) : ledger_.Apply(command, NextStamp());
   } catch (const KvUnreadable&) {
-    return done(Unavailable());
+    answer = Unavailable();
   }
-  const std::uint64_t batch = answer.hash.empty() ? (tables_.dirty() ? tables_.open_batch() : 0)
-                                                  : tables_.BatchOf(answer.hash);
-  commit_.WhenDurable(
-      batch, [this, answer = std::move(answer), done = std::move(done)](Durable durable) mutable {
-        if (durable == Durable::kFull) {
-          answer = {};
-          answer.kind = Answer::Kind::kFull;
-        }
-        if (durable == Durable::kUnknown) answer = Unavailable();
-        if (durable == Durable::kYes) Settled(answer);
-        done(answer);
-      });
+  if (answer.kind == Answer::Kind::kUnavailable) return done(Unavailable());
+  Deliver(std::move(answer), std::move(done));
+}
+
+Answer Replica::Recall(const Command& command) {
+  if (command.has_begin()) return ledger_.Recall(command.begin(), clock_.NowMillis());
+  if (command.mutation().has_begin() && command.mutation().admitted_fence() == 0)
+    return ledger_.Recall(command.mutation().begin(), clock_.NowMillis());
+  return Unavailable();
+}
+
+void Replica::Deliver(Answer answer, Done done) {
+  // An answer about a slot rests on that slot alone; any other may rest on whatever was applied.
+  const bool about_slot = !answer.hash.empty();
+  const std::uint64_t batch = about_slot ? tables_.BatchOf(answer.hash) : 0;
+  auto when = [this, answer = std::move(answer), done = std::move(done)](Durable durable) mutable {
+    if (durable == Durable::kFull) {
+      answer = {};
+      answer.kind = Answer::Kind::kFull;
+    }
+    if (durable == Durable::kUnknown) answer = Unavailable();
+    if (durable == Durable::kYes) Settled(answer);
+    done(answer);
+  };
+  if (about_slot) return commit_.WhenDurable(batch, std::move(when));
+  commit_.WhenAllDurable(std::move(when));
 }
 
 void Replica::SubmitOrWait(Command command, std::int64_t wait_ms, Done done) {
@@ -123,15 +141,22 @@ void Replica::Settled(const Answer& answer) {
 
 // The executor: whatever a run's next step is, it is one command, due at a known time.
 void Replica::Resume(const std::string& run_id) {
-  const auto run = tables_.FindRun(run_id);
+  std::optional<Run> run;
+  try {
+    run = tables_.FindRun(run_id);
+  } catch (const KvUnreadable&) {
+    return ResumeLater(run_id);
+  }
   if (!run || run->status() != RUNNING) return;
   const auto step = [this, run_id, at = run->step()] {
     Command command;
     command.mutable_advance_run()->set_run_id(run_id);
     command.mutable_advance_run()->set_step(at);
     Submit(std::move(command), [this, run_id](const Answer& answer) {
+      // Nothing happened: the disk is full or unreadable.
+      if (answer.kind != Answer::Kind::kDone) return ResumeLater(run_id);
       // Not due yet by the node's clock, which is slewed, or moved by somebody else: look again.
-      if (answer.kind == Answer::Kind::kDone && answer.run_id.empty()) Resume(run_id);
+      if (answer.run_id.empty()) Resume(run_id);
     });
   };
   const std::int64_t wait_ms = run->due_ms() - clock_.NowMillis();
@@ -139,6 +164,11 @@ void Replica::Resume(const std::string& run_id) {
     scheduler_.After(wait_ms, step);
   else
     scheduler_.Post(step);
+}
+
+void Replica::ResumeLater(const std::string& run_id) {
+  if (stopping_ || commit_.failed()) return;
+  scheduler_.After(kResumeAgainMs, [this, run_id] { Resume(run_id); });
 }
 
 void Replica::ExpireSoon(std::int64_t delay_ms) {
@@ -149,7 +179,7 @@ void Replica::ExpireSoon(std::int64_t delay_ms) {
     command.mutable_expire_due()->set_limit(kExpiryBatch);
     Submit(std::move(command), [this](const Answer& answer) {
       if (stopping_) return;
-      ExpireSoon(answer.expired >= kExpiryBatch ? 1 : kExpiryIntervalMs);
+      ExpireSoon(answer.more ? 1 : kExpiryIntervalMs);
     });
   });
 }

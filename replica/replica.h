@@ -42,7 +42,9 @@ class Replica {
   /// when all that was applied is durable.
   void Stop(std::function<void()> drained);
 
-  /// Applies the command; `done` gets the answer once all it rests on is durable.
+  /// Applies the command; `done` gets the answer once all it rests on is durable. After a failed
+  /// sync every command, and while the clock is unsafe every begin, gets kUnavailable, unless it
+  /// asks for a stored answer that is durable.
   void Submit(Command command, Done done);
   /// The same, but an answer kInFlight waits up to `wait_ms` for the other caller to settle.
   void SubmitOrWait(Command command, std::int64_t wait_ms, Done done);
@@ -62,8 +64,11 @@ class Replica {
   Metrics::Gauges Gauges();
 
  private:
+  void Deliver(Answer answer, Done done);
+  Answer Recall(const Command& command);
   void Settled(const Answer& answer);
   void Resume(const std::string& run_id);
+  void ResumeLater(const std::string& run_id);
   void ExpireSoon(std::int64_t delay_ms);
   Stamp NextStamp();
 

@@ -38,8 +38,9 @@ struct Answer {
   bool mismatched = false;         // the fingerprint differed (counted in every policy)
   std::string run_id;              // run whose state changed: the executor looks at it
   std::vector<std::string> woken;  // slots whose waiting callers should look again
-  std::uint64_t expired = 0;
-  std::uint64_t evicted = 0;
+  std::uint64_t expired = 0;       // claims
+  std::uint64_t evicted = 0;       // slots
+  bool more = false;               // of what is due to expire, some is left
 };
 
 }  // namespace once

@@ -57,15 +57,19 @@ std::int64_t ClaimRules::LeaseEnd(const Claim& claim) const {
                   SaturatingAdd(boot_stamp_ms, static_cast<std::int64_t>(claim.lease_ms())));
 }
 
+BeginResult RecallOn(Slot& slot, const Begin& begin, std::int64_t now_ms, const ClaimRules& rules) {
+  const Claim* survivor = SurvivorAt(slot, now_ms, rules.skew_ms);
+  if (!survivor) return {Begun::kReplay, nullptr};
+  Claim* claim = FindClaim(slot, survivor->run_id());
+  const bool same = SameRequest(*claim, begin);
+  if (!same && begin.mismatch() == REJECT) return {Begun::kMismatch, claim, false, true};
+  return {Begun::kReplay, claim, false, !same};
+}
+
 BeginResult BeginOn(Slot& slot, const Begin& begin, const Stamp& stamp, std::uint64_t fence,
                     const ClaimRules& rules) {
   const std::int64_t now_ms = stamp.now_ms;
-  if (const Claim* survivor = SurvivorAt(slot, now_ms, rules.skew_ms)) {
-    Claim* claim = FindClaim(slot, survivor->run_id());
-    const bool same = SameRequest(*claim, begin);
-    if (!same && begin.mismatch() == REJECT) return {Begun::kMismatch, claim, false, true};
-    return {Begun::kReplay, claim, false, !same};
-  }
+  if (const auto known = RecallOn(slot, begin, now_ms, rules); known.claim) return known;
   for (Claim& claim : *slot.mutable_claims()) {
     if (!Open(claim, now_ms, rules.skew_ms)) continue;
     const bool own = claim.region() == rules.region;
@@ -109,6 +113,19 @@ bool RenewClaim(Claim& claim, std::uint64_t fence, std::uint64_t lease_ms, std::
   return true;
 }
 
+bool RestartLeases(Slot& slot, const ClaimRules& rules) {
+  bool changed = false;
+  for (Claim& claim : *slot.mutable_claims()) {
+    if (claim.state() != PENDING || claim.region() != rules.region) continue;
+    if (claim.lease_boot() == rules.boot) continue;
+    claim.set_version(claim.version() + 1);
+    claim.set_lease_until_ms(rules.LeaseEnd(claim));
+    claim.set_lease_boot(rules.boot);
+    changed = true;
+  }
+  return changed;
+}
+
 Claim* FindClaim(Slot& slot, std::string_view run_id) {
   for (Claim& claim : *slot.mutable_claims())
     if (claim.run_id() == run_id) return &claim;
@@ -116,11 +133,14 @@ Claim* FindClaim(Slot& slot, std::string_view run_id) {
 }
 
 std::int64_t LatestEnd(const Slot& slot) {
+  const auto end_of = [](const Claim& claim) {
+    if (claim.state() == PENDING)
+      return RetainedUntil(claim.lease_until_ms(), claim.retention_ms());
+    if (claim.state() == RELEASED) return std::max(claim.finalised_ms(), claim.lease_until_ms());
+    return claim.expires_ms();
+  };
   std::int64_t end_ms = 0;
-  for (const Claim& claim : slot.claims())
-    end_ms = std::max(end_ms, claim.state() == PENDING
-                                  ? RetainedUntil(claim.lease_until_ms(), claim.retention_ms())
-                                  : claim.expires_ms());
+  for (const Claim& claim : slot.claims()) end_ms = std::max(end_ms, end_of(claim));
   return end_ms;
 }
 

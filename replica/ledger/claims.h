@@ -37,6 +37,9 @@ struct BeginResult {
   bool mismatched = false;  // with kReplay or kTakenUp: the policy let a differing body through
 };
 
+/// What the slot already knows about the request: kReplay or kMismatch. Null claim: nothing final.
+BeginResult RecallOn(Slot& slot, const Begin& begin, std::int64_t now_ms, const ClaimRules& rules);
+
 /// Decides a begin on `slot`, and for kNew and kTakenUp changes it: state pending, lease from now,
 /// fence = `fence`.
 BeginResult BeginOn(Slot& slot, const Begin& begin, const Stamp& stamp, std::uint64_t fence,
@@ -51,10 +54,14 @@ bool SettleClaim(Claim& claim, std::uint64_t fence, ClaimState state, const Outc
 bool RenewClaim(Claim& claim, std::uint64_t fence, std::uint64_t lease_ms, std::int64_t now_ms,
                 const ClaimRules& rules);
 
+/// Writes down that leases from before this boot run anew from it, so that everything that looks at
+/// lease_until_ms agrees. True when a claim changed.
+bool RestartLeases(Slot& slot, const ClaimRules& rules);
+
 /// The claim with that run id, or null.
 Claim* FindClaim(Slot& slot, std::string_view run_id);
 
-/// When the last claim of the slot may be forgotten; INT64_MAX for never.
+/// When the last claim of the slot ends, as Forget sees it; kNeverMs for never.
 std::int64_t LatestEnd(const Slot& slot);
 
 }  // namespace once

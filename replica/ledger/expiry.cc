@@ -11,6 +11,15 @@ namespace {
 // Claims that never expire are indexed behind all that do, in order of age, for eviction.
 constexpr std::int64_t kNeverBase = std::int64_t{1} << 61;
 constexpr std::size_t kEvictionScanMax = 1000;
+constexpr std::uint32_t kExpireForRoom = 16;
+// How much longer than its end the index may keep a slot. Above any usual lease, so that a settle,
+// which ends a slot earlier by what is left of the lease, writes no index.
+constexpr std::int64_t kIndexSlackMs = 3'600'000;
+
+std::int64_t IndexedAt(const Slot& slot) {
+  const std::int64_t end_ms = LatestEnd(slot);
+  return end_ms == kNeverMs ? kNeverBase + slot.claims(0).created_ms() : end_ms;
+}
 
 bool Working(const Slot& slot) {
   return std::any_of(slot.claims().begin(), slot.claims().end(),
@@ -20,18 +29,23 @@ bool Working(const Slot& slot) {
 }  // namespace
 
 // One entry per slot, moved lazily: an entry that comes due while its slot lives on is put where
-// the slot's end is then. A settle therefore writes no index.
+// the slot's end is then.
 void Ledger::Index(Slot& slot, const std::string& hash) {
-  const std::int64_t end_ms = LatestEnd(slot);
-  const std::int64_t created_ms = slot.claims(0).created_ms();
-  slot.set_indexed_ms(end_ms == kNeverMs ? kNeverBase + created_ms : end_ms);
-  tables_.PutExpiry(slot.indexed_ms(), keys::Expiring::kSlot, hash);
+  slot.set_indexed_ms(IndexedAt(slot));
+  tables_.PutExpiry(keys::Expiring::kSlot, slot.indexed_ms(), hash);
+}
+
+void Ledger::Reindex(Slot& slot, const std::string& hash) {
+  if (slot.indexed_ms() - IndexedAt(slot) <= kIndexSlackMs) return;
+  tables_.EraseExpiry(keys::Expiring::kSlot, slot.indexed_ms(), hash);
+  Index(slot, hash);
 }
 
 void Ledger::ExpireSlot(const Tables::Due& due, std::int64_t now_ms, Answer& answer) {
-  tables_.EraseExpiry(due.at_ms, due.kind, due.id);
+  tables_.EraseExpiry(keys::Expiring::kSlot, due.at_ms, due.id);
   Slot* slot = tables_.FindSlot(due.id);
   if (!slot || slot->indexed_ms() != due.at_ms) return;  // moved or gone: a stale entry
+  RestartLeases(*slot, rules_);
   answer.expired +=
       static_cast<std::uint64_t>(Forget(*slot, now_ms, options_.skew_ms, options_.grace_ms, true));
   if (slot->claims_size() == 0) return tables_.EraseSlot(due.id);
@@ -39,39 +53,51 @@ void Ledger::ExpireSlot(const Tables::Due& due, std::int64_t now_ms, Answer& ans
   tables_.Touch(due.id);
 }
 
+void Ledger::ExpireSlots(std::int64_t now_ms, std::uint32_t limit, Answer& answer) {
+  const auto due = tables_.DueBefore(keys::Expiring::kSlot,
+                                     now_ms - options_.skew_ms - options_.grace_ms, limit);
+  for (const Tables::Due& each : due) ExpireSlot(each, now_ms, answer);
+  if (due.size() == limit) answer.more = true;
+}
+
+void Ledger::ExpireRuns(std::int64_t now_ms, std::uint32_t limit, Answer& answer) {
+  const auto due =
+      tables_.DueBefore(keys::Expiring::kRun, now_ms - options_.skew_ms - options_.grace_ms, limit);
+  for (const Tables::Due& each : due) {
+    tables_.EraseExpiry(keys::Expiring::kRun, each.at_ms, each.id);
+    if (const auto run = tables_.FindRun(each.id)) tables_.EraseRun(*run);
+  }
+  if (due.size() == limit) answer.more = true;
+}
+
 Answer Ledger::Expire(const ExpireDue& expire, const Stamp& stamp) {
   Answer answer;
   answer.kind = Answer::Kind::kDone;
-  const std::int64_t until_ms = stamp.now_ms - options_.skew_ms - options_.grace_ms;
-  for (const Tables::Due& due : tables_.DueBefore(until_ms, expire.limit())) {
-    if (due.kind == keys::Expiring::kSlot) {
-      ExpireSlot(due, stamp.now_ms, answer);
-      continue;
-    }
-    tables_.EraseExpiry(due.at_ms, due.kind, due.id);
-    if (const auto run = tables_.FindRun(due.id)) tables_.EraseRun(*run);
-  }
+  ExpireSlots(stamp.now_ms, expire.limit(), answer);
+  ExpireRuns(stamp.now_ms, expire.limit(), answer);
   return answer;
 }
 
-bool Ledger::MakeRoom(Answer& answer) {
-  const auto full = [this] {
-    return tables_.head().slots() >= options_.slots_max ||
-           tables_.head().slot_bytes() >= options_.slot_bytes_max;
-  };
-  if (!full()) return true;
+bool Ledger::IsFull() const {
+  return tables_.head().slots() >= options_.slots_max ||
+         tables_.head().slot_bytes() >= options_.slot_bytes_max;
+}
+
+bool Ledger::MakeRoom(std::int64_t now_ms, Answer& answer) {
+  if (!IsFull()) return true;
+  ExpireSlots(now_ms, kExpireForRoom, answer);
+  if (!IsFull()) return true;
   if (!options_.evict_oldest) return false;
-  // A claim that somebody is working on is never evicted; the scan passes over it.
-  for (const Tables::Due& due : tables_.DueBefore(kNeverMs - 1, kEvictionScanMax)) {
-    if (due.kind != keys::Expiring::kSlot) continue;
-    Slot* slot = tables_.FindSlot(due.id);
-    if (slot && Working(*slot)) continue;
-    tables_.EraseExpiry(due.at_ms, due.kind, due.id);
-    tables_.EraseSlot(due.id);
+  const auto oldest = tables_.DueBefore(keys::Expiring::kSlot, kNeverMs - 1, kEvictionScanMax);
+  for (const Tables::Due& each : oldest) {
+    // A claim that somebody is working on is never evicted; the scan passes over it.
+    if (Slot* slot = tables_.FindSlot(each.id); slot && Working(*slot)) continue;
+    tables_.EraseExpiry(keys::Expiring::kSlot, each.at_ms, each.id);
+    tables_.EraseSlot(each.id);
     ++answer.evicted;
-    if (!full()) return true;
+    if (!IsFull()) return true;
   }
-  return !full();
+  return false;
 }
 
 }  // namespace once

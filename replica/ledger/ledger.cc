@@ -81,8 +81,9 @@ Answer Ledger::Begin_(const Begin& begin, const Stamp& stamp) {
   Slot* slot = tables_.FindSlot(hash);
   Answer room;
   const bool fresh = slot == nullptr;
+  bool changed = false;
   if (fresh) {
-    if (!MakeRoom(room)) {
+    if (!MakeRoom(stamp.now_ms, room)) {
       room.kind = Answer::Kind::kFull;
       return room;
     }
@@ -97,7 +98,8 @@ Answer Ledger::Begin_(const Begin& begin, const Stamp& stamp) {
     Check(slot->tenant() == begin.slot().tenant() && slot->key() == begin.slot().key() &&
               slot->endpoint() == begin.slot().endpoint(),
           "a slot's tuple is the one its key was made of");
-    Forget(*slot, stamp.now_ms, options_.skew_ms, options_.grace_ms, true);
+    changed = RestartLeases(*slot, rules_);
+    if (Forget(*slot, stamp.now_ms, options_.skew_ms, options_.grace_ms, true) > 0) changed = true;
   }
   const BeginResult result = BeginOn(*slot, begin, stamp, tables_.head().fence(), rules_);
   static constexpr Answer::Kind kKinds[] = {Answer::Kind::kExecute, Answer::Kind::kExecute,
@@ -106,15 +108,31 @@ Answer Ledger::Begin_(const Begin& begin, const Stamp& stamp) {
   Answer answer = AboutClaim(kKinds[static_cast<int>(result.begun)], *result.claim, hash);
   answer.reclaimed = result.reclaimed;
   answer.mismatched = result.mismatched;
+  answer.expired = room.expired;
   answer.evicted = room.evicted;
   if (answer.kind == Answer::Kind::kReplay) answer.outcome = result.claim->outcome();
   if (answer.kind == Answer::Kind::kInFlight)
     answer.retry_after_ms =
         std::max<std::int64_t>(1, rules_.LeaseEnd(*result.claim) - stamp.now_ms);
   if (answer.kind == Answer::Kind::kExecute) {
-    if (fresh) Index(*slot, hash);
-    tables_.Touch(hash);
+    fresh ? Index(*slot, hash) : Reindex(*slot, hash);
+    changed = true;
   }
+  if (changed) tables_.Touch(hash);
+  return answer;
+}
+
+Answer Ledger::Recall(const Begin& begin, std::int64_t now_ms) {
+  const std::string& hash = begin.slot().hash();
+  Slot* slot = tables_.FindSlot(hash);
+  if (!slot) return {};
+  const BeginResult known = RecallOn(*slot, begin, now_ms, rules_);
+  if (!known.claim) return {};
+  const bool replay = known.begun == Begun::kReplay;
+  Answer answer =
+      AboutClaim(replay ? Answer::Kind::kReplay : Answer::Kind::kMismatch, *known.claim, hash);
+  answer.mismatched = known.mismatched;
+  if (replay) answer.outcome = known.claim->outcome();
   return answer;
 }
 
@@ -132,6 +150,7 @@ Answer Ledger::Settle_(const Settle& settle, const Stamp& stamp) {
   Claim* claim = Locate(settle.tenant(), settle.hash(), settle.run_id(), answer);
   if (!claim) return answer;
   if (SettleClaim(*claim, settle.fence(), settle.state(), settle.outcome(), stamp.now_ms)) {
+    Reindex(*tables_.FindSlot(settle.hash()), settle.hash());
     tables_.Touch(settle.hash());
     answer = AboutClaim(Answer::Kind::kDone, *claim, settle.hash());
     answer.outcome = claim->outcome();
@@ -188,11 +207,13 @@ Answer Ledger::Mutate(const Mutation& mutation, const Stamp& stamp) {
   answer.kind = Answer::Kind::kDone;
   answer.run_id = effect.run_id;
   if (mutation.has_begin()) {
-    Claim* claim = FindClaim(*tables_.FindSlot(answer.hash), answer.claim.run_id());
+    Slot* slot = tables_.FindSlot(answer.hash);
+    Claim* claim = FindClaim(*slot, answer.claim.run_id());
     const bool settled =
         SettleClaim(*claim, answer.claim.fence(), StateFor(effect.outcome.status()), effect.outcome,
                     stamp.now_ms);
     Check(settled, "an admitted claim is pending under the fence it was admitted with");
+    Reindex(*slot, answer.hash);
     tables_.Touch(answer.hash);
     answer.claim = Summary(*claim);
     answer.woken.push_back(answer.hash);

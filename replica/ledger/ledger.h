@@ -36,6 +36,10 @@ class Ledger {
   /// May throw KvUnreadable before it changed anything that matters.
   Answer Apply(const Command& command, Stamp stamp);
 
+  /// A begin that may change nothing: the stored answer (kReplay, kMismatch), or kUnavailable where
+  /// there is none. For a node that can promise nothing new. May throw KvUnreadable.
+  Answer Recall(const Begin& begin, std::int64_t now_ms);
+
   const ClaimRules& rules() const { return rules_; }
 
  private:
@@ -52,9 +56,14 @@ class Ledger {
   Claim* Locate(std::string_view tenant, const std::string& hash, std::string_view run_id,
                 Answer& answer);
   /// Room for one more slot, making it if the options allow.
-  bool MakeRoom(Answer& answer);
+  bool MakeRoom(std::int64_t now_ms, Answer& answer);
+  bool IsFull() const;
   void Index(Slot& slot, const std::string& hash);
+  /// Moves the entry forward if it would keep the slot much longer than it lives.
+  void Reindex(Slot& slot, const std::string& hash);
+  void ExpireSlots(std::int64_t now_ms, std::uint32_t limit, Answer& answer);
   void ExpireSlot(const Tables::Due& due, std::int64_t now_ms, Answer& answer);
+  void ExpireRuns(std::int64_t now_ms, std::uint32_t limit, Answer& answer);
 
   Tables& tables_;
   const LedgerOptions options_;

@@ -31,8 +31,8 @@ void Finish(Run& run, RunStatus status, const EffectContext& context) {
   run.clear_waiting_node();
   if (context.run_retention_ms != 0)
     context.tables.PutExpiry(
-        context.stamp.now_ms + static_cast<std::int64_t>(context.run_retention_ms),
-        keys::Expiring::kRun, run.run_id());
+        keys::Expiring::kRun,
+        context.stamp.now_ms + static_cast<std::int64_t>(context.run_retention_ms), run.run_id());
 }
 
 void Save(Run& run, const EffectContext& context) {

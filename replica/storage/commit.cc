@@ -10,10 +10,12 @@ Commit::Commit(Tables& tables, KvStore& store, Scheduler& scheduler)
 void Commit::WhenDurable(std::uint64_t batch, Done done) {
   if (batch <= durable_) return done(Durable::kYes);
   if (failed_) return done(Durable::kUnknown);
-  // A caller that waits for an older batch than the last one in line takes its place: answers in
-  // order of batches keep the queue a queue.
-  if (!waiting_.empty()) batch = std::max(batch, waiting_.back().first);
-  waiting_.emplace_back(batch, std::move(done));
+  // A caller may wait for the batch that is being synced while others wait for the next one, which
+  // can still be refused: it goes before them and does not share their fate.
+  const auto place = std::upper_bound(
+      waiting_.begin(), waiting_.end(), batch,
+      [](std::uint64_t before, const auto& other) { return before < other.first; });
+  waiting_.emplace(place, batch, std::move(done));
   Schedule();
 }
 
@@ -48,6 +50,7 @@ void Commit::Flush() {
       return Finish(UINT64_MAX, Durable::kUnknown);
     }
     durable_ = batch;
+    tables_.Synced(batch);
     // The next sync starts before this one's callers are answered: the disk is the slow part.
     if (tables_.dirty()) Schedule();
     Finish(batch, Durable::kYes);

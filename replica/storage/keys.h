@@ -55,12 +55,16 @@ inline std::string Policy(std::string_view tenant, std::string_view route) {
 
 /// What an expiry entry points at.
 enum class Expiring : char { kSlot = 's', kRun = 'r' };
-/// In order of time, then of id: the expirer reads from the front and stops at the first entry that
-/// is not due.
-inline std::string Expiry(std::int64_t at_ms, Expiring kind, std::string_view id) {
-  return "x" + Big64(static_cast<std::uint64_t>(at_ms)) + static_cast<char>(kind) + std::string(id);
+/// Per kind in order of time, then of id: the expirer reads from the front and stops at the first
+/// entry that is not due.
+inline std::string ExpiryTime(Expiring kind, std::uint64_t at_ms) {
+  return std::string("x") + static_cast<char>(kind) + Big64(at_ms);
 }
-inline constexpr std::size_t kExpiryPrefixBytes = 1 + 8 + 1;
+inline std::string Expiry(Expiring kind, std::int64_t at_ms, std::string_view id) {
+  return ExpiryTime(kind, static_cast<std::uint64_t>(at_ms)) + std::string(id);
+}
+inline constexpr std::size_t kExpiryKindBytes = 1 + 1;
+inline constexpr std::size_t kExpiryPrefixBytes = kExpiryKindBytes + 8;
 
 /// The first key after every key that starts with `prefix` (which must not be all 0xff).
 inline std::string After(std::string prefix) {

@@ -95,12 +95,12 @@ void Tables::MarkDirty(Order::iterator hot) {
   hot->bytes = bytes;
 }
 
-// Cold slots go; dirty ones stay, because the store does not have them yet. A few steps per insert
-// keep the cost of one command bounded.
+// Cold slots go; those that the disk does not have yet stay. A few steps per insert keep the cost
+// of one command bounded.
 void Tables::Shrink() {
   for (int step = 0; step < 4 && hot_bytes_ > hot_bytes_max_ && !order_.empty(); ++step) {
     const auto last = std::prev(order_.end());
-    if (last->dirty) {
+    if (last->dirty || last->batch > synced_) {
       order_.splice(order_.begin(), order_, last);
       continue;
     }
@@ -270,20 +270,22 @@ void Tables::ErasePolicy(const RoutePolicy& policy) {
   pending_[keys::Policy(policy.tenant(), policy.route())] = std::nullopt;
 }
 
-void Tables::PutExpiry(std::int64_t at_ms, keys::Expiring kind, std::string_view id) {
-  pending_[keys::Expiry(at_ms, kind, id)] = "";
+void Tables::PutExpiry(keys::Expiring kind, std::int64_t at_ms, std::string_view id) {
+  pending_[keys::Expiry(kind, at_ms, id)] = "";
 }
-void Tables::EraseExpiry(std::int64_t at_ms, keys::Expiring kind, std::string_view id) {
-  pending_[keys::Expiry(at_ms, kind, id)] = std::nullopt;
+void Tables::EraseExpiry(keys::Expiring kind, std::int64_t at_ms, std::string_view id) {
+  pending_[keys::Expiry(kind, at_ms, id)] = std::nullopt;
 }
 
-std::vector<Tables::Due> Tables::DueBefore(std::int64_t until_ms, std::size_t limit) {
+std::vector<Tables::Due> Tables::DueBefore(keys::Expiring kind, std::int64_t until_ms,
+                                           std::size_t limit) {
   std::vector<Due> due;
-  const std::string end = "x" + keys::Big64(static_cast<std::uint64_t>(until_ms) + 1);
-  Scan("x", end, [&](std::string_view key, std::string_view) {
+  if (until_ms < 0) return due;
+  const std::string from = keys::ExpiryTime(kind, 0);
+  const std::string end = keys::ExpiryTime(kind, static_cast<std::uint64_t>(until_ms) + 1);
+  Scan(from, end, [&](std::string_view key, std::string_view) {
     if (due.size() == limit) return false;
-    due.push_back({static_cast<std::int64_t>(keys::ReadBig64(key.substr(1))),
-                   static_cast<keys::Expiring>(key[9]),
+    due.push_back({static_cast<std::int64_t>(keys::ReadBig64(key.substr(keys::kExpiryKindBytes))),
                    std::string(key.substr(keys::kExpiryPrefixBytes))});
     return true;
   });

@@ -23,8 +23,7 @@ namespace once {
 
 class Tables {
  public:
-  /// `hot_bytes_max` bounds the slots kept in memory; dirty ones may exceed it until the next
-  /// Flush.
+  /// `hot_bytes_max` bounds the slots kept in memory; those that are not durable yet may exceed it.
   Tables(KvStore& store, std::size_t hot_bytes_max);
 
   /// The numbers that travel with every batch. Mutable: the ledger counts in it.
@@ -38,7 +37,8 @@ class Tables {
   /// Must follow every change of a slot that FindSlot returned.
   void Touch(std::string_view hash);
   void EraseSlot(std::string_view hash);
-  /// The batch that makes the slot's present state durable; 0 when it already is on disk.
+  /// The batch that makes the slot's present state durable; 0 when it came from disk, or is not
+  /// there.
   std::uint64_t BatchOf(std::string_view hash) const;
 
   std::optional<Run> FindRun(std::string_view run_id);
@@ -63,15 +63,14 @@ class Tables {
   void PutPolicy(const RoutePolicy& policy);
   void ErasePolicy(const RoutePolicy& policy);
 
-  void PutExpiry(std::int64_t at_ms, keys::Expiring kind, std::string_view id);
-  void EraseExpiry(std::int64_t at_ms, keys::Expiring kind, std::string_view id);
+  void PutExpiry(keys::Expiring kind, std::int64_t at_ms, std::string_view id);
+  void EraseExpiry(keys::Expiring kind, std::int64_t at_ms, std::string_view id);
   struct Due {
     std::int64_t at_ms;
-    keys::Expiring kind;
     std::string id;
   };
-  /// The first `limit` entries with at_ms <= until_ms, oldest first.
-  std::vector<Due> DueBefore(std::int64_t until_ms, std::size_t limit);
+  /// The first `limit` entries of that kind with at_ms <= until_ms, oldest first.
+  std::vector<Due> DueBefore(keys::Expiring kind, std::int64_t until_ms, std::size_t limit);
 
   /// Number of the batch that the present changes will belong to; the first is 1.
   std::uint64_t open_batch() const { return open_batch_; }
@@ -81,6 +80,9 @@ class Tables {
   /// Writes all changes since the last Flush as one batch. kFull: nothing of it is stored and every
   /// change since the last Flush is gone from memory too (nobody was told of it).
   KvStatus Flush();
+  /// Batches up to `batch` are durable. Until then their slots stay in memory: read back from the
+  /// store, where they are visible already, they would pass for durable.
+  void Synced(std::uint64_t batch) { synced_ = batch; }
 
   std::size_t hot_slots() const { return hot_.size(); }
 
@@ -111,6 +113,7 @@ class Tables {
   std::vector<Order::iterator> dirty_;
   std::map<std::string, std::optional<std::string>, std::less<>> pending_;
   std::uint64_t open_batch_ = 1;
+  std::uint64_t synced_ = 0;
   bool head_dirty_ = false;
 };
 

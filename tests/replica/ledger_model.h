@@ -1,0 +1,148 @@
+// What the ledger promises for claims of one region, written down a second time in the plainest way
+// that can be checked: a map of keys to the claims that were made for them.
+//
+// Where the promise leaves a choice (when something that is over is forgotten) the model follows
+// what it is told by Forgotten(), and says whether that was allowed.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "replica/ledger/answer.h"
+#include "replica/ledger/command.pb.h"
+
+namespace once {
+
+class LedgerModel {
+ public:
+  static constexpr std::int64_t kForEver = std::numeric_limits<std::int64_t>::max() / 2;
+
+  struct Entry {
+    std::string run_id;
+    std::string body;
+    ClaimState state = PENDING;
+    std::uint64_t fence = 0;
+    std::int64_t lease_ms = 0;
+    std::int64_t lease_end_ms = 0;
+    std::int64_t retention_ms = 0;
+    std::int64_t finalised_ms = 0;
+    std::uint32_t tries = 0;
+    std::string outcome;
+
+    std::int64_t EndMs() const {
+      const std::int64_t retained_ms = retention_ms == 0 ? kForEver : retention_ms;
+      if (state == PENDING) return std::min(kForEver, lease_end_ms + retained_ms);
+      if (state == RELEASED) return finalised_ms;
+      return std::min(kForEver, finalised_ms + retained_ms);
+    }
+    bool Final() const { return state == COMPLETED || state == TERMINAL_FAILURE; }
+  };
+
+  struct Expected {
+    Answer::Kind kind = Answer::Kind::kUnavailable;
+    Entry* entry = nullptr;  // null: a new claim is to be made
+    bool reclaimed = false;
+    bool mismatched = false;
+  };
+
+  explicit LedgerModel(std::int64_t skew_ms) : skew_ms_(skew_ms) {}
+
+  bool Over(const Entry& entry, std::int64_t now_ms) const {
+    return now_ms >= entry.EndMs() + skew_ms_;
+  }
+
+  /// What a begin has to say, if there is room for it.
+  Expected OnBegin(const std::string& key, const Begin& begin, std::int64_t now_ms) {
+    for (Entry& entry : claims[key]) {
+      if (Over(entry, now_ms) || entry.state == RELEASED) continue;
+      const bool same = entry.body == begin.fingerprint();
+      if (entry.state == PENDING && now_ms < entry.lease_end_ms)
+        return {Answer::Kind::kInFlight, &entry};
+      if (!same && begin.mismatch() == REJECT)
+        return {Answer::Kind::kMismatch, &entry, false, true};
+      if (entry.Final()) return {Answer::Kind::kReplay, &entry, false, !same};
+      return {Answer::Kind::kExecute, &entry, entry.state == PENDING, !same};
+    }
+    return {Answer::Kind::kExecute};
+  }
+
+  void TakeUp(Entry& entry, const Begin& begin, std::uint64_t fence, std::int64_t now_ms) {
+    entry.state = PENDING;
+    entry.fence = fence;
+    entry.lease_ms = static_cast<std::int64_t>(begin.lease_ms());
+    entry.lease_end_ms = now_ms + entry.lease_ms;
+    entry.retention_ms = static_cast<std::int64_t>(begin.retention_ms());
+    entry.outcome.clear();
+    ++entry.tries;
+  }
+
+  Entry* Find(const std::string& key, const std::string& run_id) {
+    for (Entry& entry : claims[key])
+      if (entry.run_id == run_id) return &entry;
+    return nullptr;
+  }
+
+  /// kDone, kReplay (said before), kStaleFence or kNotFound.
+  Answer::Kind OnSettle(const std::string& key, const Settle& settle, std::int64_t now_ms) {
+    Entry* entry = Find(key, settle.run_id());
+    if (!entry) return Answer::Kind::kNotFound;
+    if (entry->state == PENDING && entry->fence == settle.fence()) {
+      entry->state = settle.state();
+      entry->finalised_ms = now_ms;
+      entry->outcome = settle.outcome().body();
+      return Answer::Kind::kDone;
+    }
+    const bool repeated = entry->fence == settle.fence() && entry->state == settle.state() &&
+                          entry->outcome == settle.outcome().body();
+    return repeated ? Answer::Kind::kReplay : Answer::Kind::kStaleFence;
+  }
+
+  Answer::Kind OnRenew(const std::string& key, const Renew& renew, std::int64_t now_ms) {
+    Entry* entry = Find(key, renew.run_id());
+    if (!entry) return Answer::Kind::kNotFound;
+    if (entry->state != PENDING || entry->fence != renew.fence()) return Answer::Kind::kStaleFence;
+    entry->lease_ms = static_cast<std::int64_t>(renew.lease_ms());
+    entry->lease_end_ms = now_ms + entry->lease_ms;
+    return Answer::Kind::kDone;
+  }
+
+  void OnRestart(std::int64_t boot_ms) {
+    for (auto& [key, entries] : claims)
+      for (Entry& entry : entries)
+        if (entry.state == PENDING)
+          entry.lease_end_ms = std::max(entry.lease_end_ms, boot_ms + entry.lease_ms);
+  }
+
+  bool Working(const std::string& key) {
+    const auto& entries = claims[key];
+    return std::any_of(entries.begin(), entries.end(),
+                       [](const Entry& entry) { return entry.state == PENDING; });
+  }
+  bool AllOver(const std::string& key, std::int64_t now_ms) {
+    const auto& entries = claims[key];
+    return std::all_of(entries.begin(), entries.end(),
+                       [&](const Entry& entry) { return Over(entry, now_ms); });
+  }
+  /// Keys that hold claims, and those of them that must still be held.
+  std::size_t Held() const {
+    return static_cast<std::size_t>(std::count_if(
+        claims.begin(), claims.end(), [](const auto& each) { return !each.second.empty(); }));
+  }
+  std::size_t Owed(std::int64_t now_ms) {
+    std::size_t count = 0;
+    for (const auto& [key, entries] : claims)
+      if (!entries.empty() && !AllOver(key, now_ms)) ++count;
+    return count;
+  }
+
+  std::map<std::string, std::vector<Entry>> claims;
+
+ private:
+  const std::int64_t skew_ms_;
+};
+
+}  // namespace once

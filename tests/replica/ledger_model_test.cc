@@ -1,0 +1,255 @@
+// The ledger against a naive model: random commands at random times, compared answer by answer and
+// record by record.
+#include "tests/replica/ledger_model.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/replica/ledger_story.h"
+
+namespace once {
+namespace {
+
+constexpr int kKeys = 9;
+constexpr std::int64_t kSkewMs = 1000;
+constexpr std::int64_t kForgetLateMs = 2 * kHourMs;  // the longest lease and the index's slack
+
+struct Variant {
+  std::uint64_t seed;
+  std::uint64_t slots_max = 1000;
+  bool evict_oldest = false;
+  std::size_t hot_bytes_max = 1 << 20;
+  bool never = true;  // some claims never expire
+};
+
+std::ostream& operator<<(std::ostream& out, const Variant& variant) {
+  return out << "seed " << variant.seed << " slots_max " << variant.slots_max << " evict "
+             << variant.evict_oldest << " hot " << variant.hot_bytes_max;
+}
+
+LedgerOptions OptionsOf(const Variant& variant) {
+  LedgerOptions options;
+  options.region = "eu";
+  options.skew_ms = kSkewMs;
+  options.slots_max = variant.slots_max;
+  options.evict_oldest = variant.evict_oldest;
+  return options;
+}
+
+class LedgerAgainstModel : public testing::TestWithParam<Variant> {
+ protected:
+  LedgerAgainstModel()
+      : random_(GetParam().seed),
+        story_(OptionsOf(GetParam()), GetParam().hot_bytes_max),
+        model_(kSkewMs) {}
+
+  std::string AnyKey() { return "key-" + std::to_string(random_.Below(kKeys)); }
+
+  void MoveTime() {
+    static constexpr std::int64_t kSteps[] = {
+        0,           0,           1,         500,    kSkewMs, 5'000,
+        10'000,      29'999,      30'000,    59'000, kHourMs, kHourMs + kSkewMs,
+        2 * kHourMs, 5 * kHourMs, kDayMs + 1};
+    // Long steps are rare, or nothing would ever be in flight.
+    const std::uint64_t choice = random_.OneIn(8) ? random_.Below(15) : random_.Below(7);
+    story_.now_ms += kSteps[choice];
+  }
+
+  BeginWith AnyBegin() {
+    static constexpr std::int64_t kLeases[] = {1, 10'000, 30'000, kHourMs};
+    static constexpr std::int64_t kRetentions[] = {1, 60'000, kHourMs, 10 * kHourMs, kDayMs, 0};
+    static constexpr MismatchPolicy kPolicies[] = {REJECT, REJECT, OBSERVE, OFF};
+    BeginWith with;
+    with.body = random_.OneIn(4) ? "other" : "body";
+    with.lease_ms = kLeases[random_.Below(4)];
+    with.retention_ms = kRetentions[random_.Below(GetParam().never && random_.OneIn(4) ? 6 : 5)];
+    with.mismatch = kPolicies[random_.Below(4)];
+    return with;
+  }
+
+  void Begin_() {
+    const std::string key = AnyKey();
+    const Command command = BeginKey(key, AnyBegin());
+    const bool held = !model_.claims[key].empty();
+    const std::size_t all_held = model_.Held();
+    const std::size_t owed = model_.Owed(story_.now_ms);
+    const LedgerModel::Expected expected = model_.OnBegin(key, command.begin(), story_.now_ms);
+    const Answer answer = story_.Apply(command);
+    evicted_ = answer.evicted;
+    if (answer.kind == Kind::kFull) {
+      ASSERT_FALSE(held) << "room is needed only for a new slot";
+      ASSERT_GE(all_held, GetParam().slots_max);
+      if (GetParam().evict_oldest) {
+        for (const auto& [other, entries] : model_.claims)
+          ASSERT_TRUE(entries.empty() || model_.Working(other)) << other << " could have gone";
+      }
+      return;
+    }
+    if (!held && !GetParam().evict_oldest) {
+      ASSERT_LT(owed, GetParam().slots_max);
+    }
+    ASSERT_EQ(answer.kind, expected.kind);
+    ASSERT_EQ(answer.reclaimed, expected.reclaimed);
+    ASSERT_EQ(answer.mismatched, expected.mismatched);
+    if (answer.kind == Kind::kExecute) {
+      Execute(key, command.begin(), expected, answer);
+    } else {
+      ASSERT_EQ(answer.claim.run_id(), expected.entry->run_id);
+    }
+    if (answer.kind == Kind::kReplay) {
+      ASSERT_EQ(answer.outcome.body(), expected.entry->outcome);
+    }
+    if (answer.kind == Kind::kInFlight) {
+      ASSERT_EQ(answer.retry_after_ms, expected.entry->lease_end_ms - story_.now_ms);
+    }
+  }
+
+  void Execute(const std::string& key, const Begin& begin, const LedgerModel::Expected& expected,
+               const Answer& answer) {
+    ASSERT_GT(answer.claim.fence(), last_fence_) << "a fence rises and never ties";
+    last_fence_ = answer.claim.fence();
+    LedgerModel::Entry* entry = expected.entry;
+    if (!entry) {
+      ASSERT_EQ(run_ids_.count(answer.claim.run_id()), 0u) << "a new claim has a new run id";
+      entry = &model_.claims[key].emplace_back();
+      entry->run_id = answer.claim.run_id();
+      entry->body = begin.fingerprint();
+    }
+    ASSERT_EQ(answer.claim.run_id(), entry->run_id);
+    run_ids_.insert(entry->run_id);
+    model_.TakeUp(*entry, begin, answer.claim.fence(), story_.now_ms);
+    ASSERT_EQ(answer.claim.tries(), entry->tries);
+    owners_.emplace_back(key, answer);
+    if (owners_.size() > 40) owners_.erase(owners_.begin());
+  }
+
+  /// Some owner, mostly a recent one: late ones are the interesting ones.
+  const std::pair<std::string, Answer>& AnyOwner() {
+    const std::size_t recent = std::min<std::size_t>(owners_.size(), random_.OneIn(3) ? 40 : 3);
+    return owners_[owners_.size() - 1 - random_.Below(recent)];
+  }
+
+  void Settle_() {
+    if (owners_.empty()) return;
+    static constexpr ClaimState kStates[] = {COMPLETED, COMPLETED, TERMINAL_FAILURE, RETRYABLE,
+                                             RELEASED};
+    const auto [key, owned] = AnyOwner();
+    const Command command =
+        SettleAs(owned, kStates[random_.Below(5)], "out-" + std::to_string(random_.Below(2)));
+    const Kind expected = model_.OnSettle(key, command.settle(), story_.now_ms);
+    ASSERT_EQ(story_.Apply(command).kind, expected);
+  }
+
+  void Renew_() {
+    if (owners_.empty()) return;
+    const auto [key, owned] = AnyOwner();
+    const Command command = RenewFor(owned, 1 + static_cast<std::int64_t>(random_.Below(60'000)));
+    const Kind expected = model_.OnRenew(key, command.renew(), story_.now_ms);
+    ASSERT_EQ(story_.Apply(command).kind, expected);
+  }
+
+  void Expire_() {
+    story_.Apply(ExpireUpTo(100));
+    Reconcile();
+    for (const auto& [key, entries] : model_.claims) {
+      for (const LedgerModel::Entry& entry : entries) {
+        if (model_.claims[key].size() > 1) continue;  // goes with the slot's last claim
+        ASSERT_LT(story_.now_ms, entry.EndMs() + kSkewMs + kForgetLateMs)
+            << key << " should have gone";
+      }
+    }
+  }
+
+  /// What the tables hold is what the model holds, and what went was over, or evicted.
+  void Reconcile() {
+    std::uint64_t slots = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t evicted = 0;
+    for (auto& [key, entries] : model_.claims) {
+      const Slot* slot = story_.tables().FindSlot(HashOfKey(key));
+      if (!slot && !entries.empty() && !model_.AllOver(key, story_.now_ms)) {
+        ASSERT_FALSE(model_.Working(key)) << key << ": a claim in work was dropped";
+        ++evicted;
+      }
+      if (!slot) {
+        entries.clear();
+        continue;
+      }
+      ++slots;
+      bytes += slot->ByteSizeLong();
+      CompareSlot(*slot, entries);
+    }
+    ASSERT_LE(evicted, evicted_);
+    ASSERT_EQ(story_.tables().head().slots(), slots);
+    ASSERT_EQ(story_.tables().head().slot_bytes(), bytes);
+    evicted_ = 0;
+  }
+
+  void CompareSlot(const Slot& slot, std::vector<LedgerModel::Entry>& entries) {
+    for (auto entry = entries.begin(); entry != entries.end();) {
+      const bool there = std::any_of(slot.claims().begin(), slot.claims().end(),
+                                     [&](const auto& c) { return c.run_id() == entry->run_id; });
+      if (!there) {
+        ASSERT_TRUE(model_.Over(*entry, story_.now_ms)) << "a claim was forgotten early";
+      }
+      entry = there ? entry + 1 : entries.erase(entry);
+    }
+    ASSERT_EQ(static_cast<std::size_t>(slot.claims_size()), entries.size());
+    for (const Claim& claim : slot.claims()) {
+      const auto entry = std::find_if(entries.begin(), entries.end(), [&](const auto& each) {
+        return each.run_id == claim.run_id();
+      });
+      ASSERT_EQ(claim.state(), entry->state);
+      ASSERT_EQ(claim.fence(), entry->fence);
+      ASSERT_EQ(claim.fingerprint(), entry->body);
+      ASSERT_EQ(claim.tries(), entry->tries);
+      ASSERT_EQ(claim.outcome().body(), entry->outcome);
+    }
+  }
+
+  void Step() {
+    MoveTime();
+    const std::uint64_t choice = random_.Below(100);
+    if (choice < 45) {
+      Begin_();
+    } else if (choice < 75) {
+      Settle_();
+    } else if (choice < 83) {
+      Renew_();
+    } else if (choice < 90) {
+      Expire_();
+    } else if (choice < 98) {
+      story_.Flush();
+    } else {
+      story_.Restart();
+      model_.OnRestart(story_.now_ms);
+    }
+  }
+
+  Random random_;
+  LedgerStory story_;
+  LedgerModel model_;
+  std::vector<std::pair<std::string, Answer>> owners_;
+  std::set<std::string> run_ids_;
+  std::uint64_t last_fence_ = 0;
+  std::uint64_t evicted_ = 0;
+};
+
+TEST_P(LedgerAgainstModel, SaysAndKeepsTheSame) {
+  for (int step = 0; step < 6000; ++step) {
+    ASSERT_NO_FATAL_FAILURE(Step()) << GetParam() << " step " << step;
+    ASSERT_NO_FATAL_FAILURE(Reconcile()) << GetParam() << " step " << step;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Worlds, LedgerAgainstModel,
+    testing::Values(Variant{1}, Variant{2}, Variant{.seed = 3, .hot_bytes_max = 0},
+                    Variant{.seed = 4, .slots_max = 5, .never = false},
+                    Variant{.seed = 5, .slots_max = 5, .hot_bytes_max = 0, .never = false},
+                    Variant{.seed = 6, .slots_max = 4, .evict_oldest = true},
+                    Variant{.seed = 7, .slots_max = 1, .evict_oldest = true, .hot_bytes_max = 0}));
+
+}  // namespace
+}  // namespace once

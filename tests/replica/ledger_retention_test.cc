@@ -1,0 +1,263 @@
+// How long the ledger remembers, and what it gives up for space.
+#include <gtest/gtest.h>
+
+#include "tests/replica/ledger_story.h"
+
+namespace once {
+namespace {
+
+constexpr std::int64_t kSkewMs = 1000;
+
+void Complete(LedgerStory& story, const std::string& key, const BeginWith& with = {}) {
+  story.Apply(SettleAs(story.Apply(BeginKey(key, with)), COMPLETED, "made"));
+}
+
+LedgerOptions AtMost(std::uint64_t slots, bool evict) {
+  LedgerOptions options;
+  options.slots_max = slots;
+  options.evict_oldest = evict;
+  return options;
+}
+
+TEST(LedgerRetention, OW_L1_07_OneSecondBeforeADayItStillReplaysAlsoAfterARestart) {
+  for (const bool restart : {false, true}) {
+    LedgerStory story;
+    Complete(story, "key");
+    story.now_ms += kDayMs - kSecondMs;
+    if (restart) story.Restart();
+    story.Apply(ExpireUpTo(100));
+    EXPECT_EQ(story.Apply(BeginKey("key")).kind, Kind::kReplay);
+  }
+}
+
+TEST(LedgerRetention, OW_L1_07_NeverExpiredEarlyByTheSkewBound) {
+  LedgerStory story;
+  Complete(story, "key");
+  story.now_ms += kDayMs + kSkewMs - 1;
+  story.Apply(ExpireUpTo(100));
+  EXPECT_EQ(story.Apply(BeginKey("key")).kind, Kind::kReplay);
+  story.now_ms += 1;
+  const Answer fresh = story.Apply(BeginKey("key"));
+  EXPECT_EQ(fresh.kind, Kind::kExecute);
+  EXPECT_EQ(fresh.claim.tries(), 1u);
+}
+
+TEST(LedgerRetention, OW_L1_07_ALateCompletionHasItsFullRetention) {
+  LedgerStory story;
+  const Answer owned = story.Apply(BeginKey("key", {.lease_ms = kHourMs, .retention_ms = kDayMs}));
+  story.now_ms += 20 * kHourMs;
+  story.Apply(SettleAs(owned, COMPLETED));
+  story.now_ms += kDayMs - kSecondMs;
+  story.Apply(ExpireUpTo(100));  // the index entry was made for the begin and is due
+  EXPECT_EQ(story.Apply(BeginKey("key")).kind, Kind::kReplay);
+  story.now_ms += kHourMs;
+  EXPECT_EQ(story.Apply(ExpireUpTo(100)).expired, 1u) << "it was put where the end is";
+}
+
+TEST(LedgerRetention, TheExpirerForgetsAllThatIsOverAndNoMore) {
+  LedgerStory story;
+  Complete(story, "a", {.retention_ms = kHourMs});
+  Complete(story, "b", {.retention_ms = 2 * kHourMs});
+  const Answer abandoned = story.Apply(BeginKey("c", {.retention_ms = kHourMs}));
+  story.now_ms += kHourMs + 40 * kSecondMs;
+  EXPECT_EQ(story.Apply(ExpireUpTo(100)).expired, 2u);
+  EXPECT_EQ(story.Apply(SettleAs(abandoned, COMPLETED)).kind, Kind::kNotFound);
+  EXPECT_EQ(story.tables().head().slots(), 1u);
+  story.now_ms += kHourMs;
+  EXPECT_EQ(story.Apply(ExpireUpTo(100)).expired, 1u);
+  EXPECT_EQ(story.tables().head().slots(), 0u);
+  EXPECT_EQ(story.tables().head().slot_bytes(), 0u);
+  EXPECT_TRUE(story.tables().DueBefore(keys::Expiring::kSlot, INT64_MAX - 1, 10).empty());
+}
+
+TEST(LedgerRetention, TheExpirerSaysWhenMoreIsDue) {
+  LedgerStory story;
+  for (int i = 0; i < 5; ++i)
+    Complete(story, "key-" + std::to_string(i), {.retention_ms = kHourMs});
+  story.now_ms += 2 * kHourMs;
+  EXPECT_TRUE(story.Apply(ExpireUpTo(3)).more);
+  const Answer rest = story.Apply(ExpireUpTo(3));
+  EXPECT_FALSE(rest.more);
+  EXPECT_EQ(rest.expired, 2u);
+}
+
+TEST(LedgerRetention, CK_05_NeverExpiresMeansNever) {
+  LedgerStory story;
+  Complete(story, "key", {.retention_ms = 0});
+  story.now_ms += 1000 * 366 * kDayMs;
+  story.Restart();
+  EXPECT_EQ(story.Apply(ExpireUpTo(100)).expired, 0u);
+  EXPECT_EQ(story.Apply(BeginKey("key")).kind, Kind::kReplay);
+}
+
+TEST(LedgerRetention, CK_05_APendingClaimThatNeverExpiresIsReclaimedNotReplaced) {
+  LedgerStory story;
+  const Answer owned = story.Apply(BeginKey("key", {.retention_ms = 0}));
+  story.now_ms += 366 * kDayMs;
+  story.Apply(ExpireUpTo(100));
+  const Answer taker = story.Apply(BeginKey("key", {.retention_ms = 0}));
+  EXPECT_TRUE(taker.reclaimed);
+  EXPECT_EQ(taker.claim.run_id(), owned.claim.run_id());
+}
+
+TEST(LedgerRetention, AReleasedClaimDoesNotStayForEver) {
+  for (const std::int64_t retention_ms : {std::int64_t{0}, 100 * kDayMs}) {
+    LedgerStory story;
+    const BeginWith with{.retention_ms = retention_ms};
+    story.Apply(SettleAs(story.Apply(BeginKey("key", with)), RELEASED));
+    story.now_ms += 2 * kHourMs;
+    EXPECT_EQ(story.Apply(ExpireUpTo(100)).expired, 1u);
+    EXPECT_EQ(story.tables().head().slots(), 0u);
+  }
+}
+
+TEST(LedgerRetention, AClaimTakenUpWithAShorterRetentionLeavesTheIndexOfNever) {
+  LedgerStory story;
+  story.Apply(SettleAs(story.Apply(BeginKey("key", {.retention_ms = 0})), RETRYABLE));
+  Complete(story, "key", {.retention_ms = kHourMs});
+  story.now_ms += 3 * kHourMs;
+  EXPECT_EQ(story.Apply(ExpireUpTo(100)).expired, 1u);
+  EXPECT_EQ(story.tables().head().slots(), 0u);
+}
+
+TEST(LedgerRetention, ARetryableClaimIsClosedAfterItsRetention) {
+  LedgerStory story;
+  const Answer first = story.Apply(BeginKey("key", {.retention_ms = kHourMs}));
+  story.Apply(SettleAs(first, RETRYABLE));
+  story.now_ms += kHourMs + kSkewMs;
+  const Answer next = story.Apply(BeginKey("key", {.body = "other"}));
+  EXPECT_EQ(next.kind, Kind::kExecute);
+  EXPECT_NE(next.claim.run_id(), first.claim.run_id());
+}
+
+TEST(LedgerRetention, OW_L1_08_TheOldestGoesFirstAndTheNewestStays) {
+  LedgerStory story(AtMost(3, true));
+  for (const char* key : {"a", "b", "c", "d"}) {
+    Complete(story, key);
+    story.now_ms += kSecondMs;
+  }
+  EXPECT_EQ(story.tables().head().slots(), 3u);
+  EXPECT_FALSE(story.ClaimOf("a"));
+  for (const char* key : {"b", "c", "d"}) EXPECT_EQ(story.Apply(BeginKey(key)).kind, Kind::kReplay);
+}
+
+TEST(LedgerRetention, OW_L1_09_AfterEvictionTheDuplicateIsFresh) {
+  LedgerStory story(AtMost(1, true));
+  const Answer first = story.Apply(BeginKey("a"));
+  story.Apply(SettleAs(first, COMPLETED));
+  const Answer other = story.Apply(BeginKey("b"));
+  EXPECT_EQ(other.evicted, 1u);
+  story.Apply(SettleAs(other, COMPLETED));
+  const Answer again = story.Apply(BeginKey("a"));
+  EXPECT_EQ(again.kind, Kind::kExecute);
+  EXPECT_NE(again.claim.run_id(), first.claim.run_id());
+}
+
+TEST(LedgerRetention, OW_L1_08_AClaimInWorkIsNeverEvicted) {
+  LedgerStory story(AtMost(2, true));
+  const Answer working = story.Apply(BeginKey("working"));
+  story.now_ms += kHourMs;  // not even when its lease is over
+  Complete(story, "settled");
+  Complete(story, "next");
+  EXPECT_TRUE(story.ClaimOf("working"));
+  EXPECT_FALSE(story.ClaimOf("settled"));
+  EXPECT_EQ(story.Apply(SettleAs(working, COMPLETED)).kind, Kind::kDone);
+}
+
+TEST(LedgerRetention, OW_L1_08_ClaimsThatNeverExpireGoInOrderOfAge) {
+  LedgerStory story(AtMost(2, true));
+  for (const char* key : {"a", "b", "c"}) {
+    Complete(story, key, {.retention_ms = 0});
+    story.now_ms += kSecondMs;
+  }
+  EXPECT_FALSE(story.ClaimOf("a"));
+  EXPECT_TRUE(story.ClaimOf("b"));
+}
+
+TEST(LedgerRetention, RunsThatWillExpireDoNotHideTheSlotsToEvict) {
+  LedgerStory story(AtMost(1, true));
+  Complete(story, "old", {.retention_ms = 0});
+  for (int i = 0; i < 1100; ++i) {
+    const Answer made = story.Apply(CreateRunUnder("", "delay", kHourMs));
+    story.Apply(CancelRunUnder("", made.run_id));
+  }
+  EXPECT_EQ(story.Apply(BeginKey("new")).kind, Kind::kExecute);
+}
+
+TEST(LedgerRetention, AtTheBoundWithoutEvictionANewKeyIsRefusedAndNothingIsLost) {
+  LedgerStory story(AtMost(2, false));
+  Complete(story, "a", {.retention_ms = kHourMs});
+  const Answer owned = story.Apply(BeginKey("b"));
+  EXPECT_EQ(story.Apply(BeginKey("c")).kind, Kind::kFull);
+  EXPECT_EQ(story.tables().head().slots(), 2u);
+  EXPECT_EQ(story.Apply(BeginKey("a")).kind, Kind::kReplay);
+  EXPECT_EQ(story.Apply(SettleAs(owned, COMPLETED)).kind, Kind::kDone);
+  story.now_ms += 2 * kHourMs;
+  const Answer room = story.Apply(BeginKey("c"));
+  EXPECT_EQ(room.kind, Kind::kExecute) << "what has expired makes room";
+  EXPECT_EQ(room.expired, 1u);
+}
+
+TEST(LedgerRetention, TheBoundOfBytesHoldsToo) {
+  LedgerOptions options;
+  options.slot_bytes_max = 2000;
+  LedgerStory story(options);
+  int admitted = 0;
+  while (admitted < 100 &&
+         story.Apply(BeginKey("key-" + std::to_string(admitted))).kind == Kind::kExecute)
+    ++admitted;
+  EXPECT_GT(admitted, 1);
+  EXPECT_LT(admitted, 30);
+  EXPECT_LT(story.tables().head().slot_bytes(), 2500u);
+}
+
+TEST(LedgerRetention, S20_ALeaseRestartsInFullAtBoot) {
+  LedgerStory story;
+  const Answer owned = story.Apply(BeginKey("key"));
+  story.now_ms += kHourMs;
+  story.Restart();
+  const Answer waiting = story.Apply(BeginKey("key"));
+  EXPECT_EQ(waiting.kind, Kind::kInFlight);
+  EXPECT_EQ(waiting.retry_after_ms, 30 * kSecondMs);
+  EXPECT_EQ(story.Apply(SettleAs(owned, COMPLETED)).kind, Kind::kDone);
+}
+
+TEST(LedgerRetention, ALeaseRestartsInFullAlsoAfterADowntimeBeyondItsRetention) {
+  for (const bool expire_first : {false, true}) {
+    LedgerStory story;
+    const Answer owned = story.Apply(BeginKey("key", {.retention_ms = 60 * kSecondMs}));
+    story.now_ms += kHourMs;
+    story.Restart();
+    if (expire_first) {
+      EXPECT_EQ(story.Apply(ExpireUpTo(100)).expired, 0u);
+    }
+    EXPECT_EQ(story.Apply(BeginKey("key")).kind, Kind::kInFlight);
+    story.now_ms += 30 * kSecondMs;
+    const Answer taker = story.Apply(BeginKey("key"));
+    EXPECT_TRUE(taker.reclaimed);
+    EXPECT_EQ(taker.claim.run_id(), owned.claim.run_id());
+  }
+}
+
+TEST(LedgerRetention, ARunIsForgottenWithItsEventsAfterItsRetention) {
+  LedgerOptions options;
+  options.run_retention_ms = kHourMs;
+  LedgerStory story(options);
+  const Answer made = story.Apply(CreateRunUnder("", "delay", 10 * kDayMs));
+  story.now_ms += 2 * kHourMs;
+  story.Apply(ExpireUpTo(100));
+  ASSERT_TRUE(story.tables().FindRun(made.run_id)) << "it has not ended";
+  story.Apply(CancelRunUnder("", made.run_id));
+  story.now_ms += kHourMs + kSkewMs - 1;
+  story.Apply(ExpireUpTo(100));
+  EXPECT_TRUE(story.tables().FindRun(made.run_id));
+  story.now_ms += 1;
+  story.Apply(ExpireUpTo(100));
+  EXPECT_FALSE(story.tables().FindRun(made.run_id));
+  EXPECT_TRUE(story.tables().Events(made.run_id, 0, 10).empty());
+  story.Flush();
+  EXPECT_EQ(story.disk().visible().size(), 1u) << "only the head is left";
+}
+
+}  // namespace
+}  // namespace once
