@@ -1,0 +1,60 @@
+// kill -9 under load: whatever was acknowledged is there afterwards.
+#include <gmock/gmock.h>
+
+#include <random>
+
+#include "tests/system/node_process.h"
+#include "tests/system/promises.h"
+
+namespace once {
+namespace {
+
+TEST(Crash, S_19_S_16_KillsUnderLoadLoseNothingAcknowledged) {
+  constexpr int kKills = 25;
+  NodeProcess node;
+  const std::string key = node.AddKey("acme");
+  std::mt19937 random(19);
+  Promises promises;
+  for (int kill = 0; kill < kKills; ++kill) {
+    ASSERT_TRUE(node.Start());
+    Promises fresh;
+    Load load(node.port(), key, "cycle" + std::to_string(kill) + "-", 4, fresh);
+    const std::size_t enough = 1 + random() % 150;
+    EXPECT_TRUE(WaitUntil([&] { return fresh.size() >= enough; }));
+    node.Kill();
+    load.Join();
+    ASSERT_TRUE(node.Start());
+    ASSERT_THAT(fresh.Broken(node.port(), key), testing::IsEmpty()) << "after kill " << kill;
+    promises.Add(fresh);
+    node.Kill();
+  }
+  ASSERT_TRUE(node.Start());
+  EXPECT_GE(promises.size(), std::size_t{kKills});
+  EXPECT_THAT(promises.Broken(node.port(), key), testing::IsEmpty());
+}
+
+TEST(Crash, S_16_ClaimOfACrashedNodeIsTakenOverWithAHigherFence) {
+  NodeProcess node;
+  const std::string key = node.AddKey("acme");
+  ASSERT_TRUE(node.Start());
+  const BegunClaim first = ClaimOf(Caller(node.port(), key).Begin("order-1", 2));
+  ASSERT_FALSE(first.id.empty());
+  node.Kill();
+  ASSERT_TRUE(node.Start());
+
+  Caller caller(node.port(), key);
+  HttpResult second = caller.Begin("order-1", 30);
+  EXPECT_EQ(Member(second, "error"), "idempotency_in_flight") << "leases restart in full at boot";
+  ASSERT_TRUE(WaitUntil([&] {
+    second = caller.Begin("order-1", 30);
+    return second.status == 201;
+  })) << second.body;
+  EXPECT_EQ(ClaimOf(second).run_id, first.run_id);
+  EXPECT_GT(ClaimOf(second).fence, first.fence);
+  EXPECT_EQ(Member(caller.Settle(first, "late"), "error"), "stale_fence");
+  EXPECT_EQ(caller.Settle(ClaimOf(second), "second").status, 200);
+  EXPECT_EQ(AnswerOf(caller.Begin("order-1")), "second");
+}
+
+}  // namespace
+}  // namespace once

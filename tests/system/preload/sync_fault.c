@@ -1,0 +1,53 @@
+// Preloaded into a node by tests of its disk: what syncs do is decided by ONCE_SYNC_FAULT.
+//   skip         nothing is synced, and success is reported
+//   error:FILE   once FILE exists, every sync fails with EIO
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum fate { PASS, SKIP, FAIL };
+
+static enum fate FateOfSync(void) {
+  const char* fault = getenv("ONCE_SYNC_FAULT");
+  if (fault == NULL) return PASS;
+  if (strcmp(fault, "skip") == 0) return SKIP;
+  if (strncmp(fault, "error:", 6) == 0 && access(fault + 6, F_OK) == 0) return FAIL;
+  return PASS;
+}
+
+static int Sync(const char* name, int fd) {
+  switch (FateOfSync()) {
+    case SKIP:
+      return 0;
+    case FAIL:
+      errno = EIO;
+      return -1;
+    default:
+      return ((int (*)(int))dlsym(RTLD_NEXT, name))(fd);
+  }
+}
+
+int fsync(int fd) {
+  return Sync("fsync", fd);
+}
+
+int fdatasync(int fd) {
+  return Sync("fdatasync", fd);
+}
+
+int sync_file_range(int fd, off64_t offset, off64_t bytes, unsigned int flags) {
+  switch (FateOfSync()) {
+    case SKIP:
+      return 0;
+    case FAIL:
+      errno = EIO;
+      return -1;
+    default:
+      return ((int (*)(int, off64_t, off64_t, unsigned int))dlsym(RTLD_NEXT, "sync_file_range"))(
+          fd, offset, bytes, flags);
+  }
+}
