@@ -6,6 +6,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <csignal>
+#include <filesystem>
 
 #include "replica/api/api.h"
 #include "replica/env/check.h"
@@ -158,6 +159,9 @@ std::string Node::Reload() {
     if (auto* error = std::get_if<std::string>(&loaded)) return *error;
     fresh = std::get<Config>(std::move(loaded));
   }
+  // At the start a file that is not there yet means no keys; now it would lock everybody out.
+  if (!config_.credentials_file.empty() && !std::filesystem::exists(config_.credentials_file))
+    return "there is no file " + config_.credentials_file;
   auto credentials = LoadCredentials(config_.credentials_file);
   if (auto* error = std::get_if<std::string>(&credentials)) return *error;
   if (tls_)
