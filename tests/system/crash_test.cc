@@ -1,6 +1,7 @@
-// kill -9 under load: whatever was acknowledged is there afterwards.
+// Ends of a node under load, wanted and not: whatever was acknowledged is there afterwards.
 #include <gmock/gmock.h>
 
+#include <csignal>
 #include <random>
 
 #include "tests/system/node_process.h"
@@ -9,31 +10,51 @@
 namespace once {
 namespace {
 
-TEST(Crash, S_19_S_16_KillsUnderLoadLoseNothingAcknowledged) {
-  constexpr int kKills = 25;
-  NodeProcess node;
+struct Ending {
+  const char* name;
+  int signal;
+  int exit_code;
+  const char* settings;
+};
+
+class Crash : public testing::TestWithParam<Ending> {};
+
+TEST_P(Crash, S_19_S_16_EndsUnderLoadLoseNothingAcknowledged) {
+  constexpr int kEnds = 25;
+  NodeProcess node({.settings = GetParam().settings});
   const std::string key = node.AddKey("acme");
   std::mt19937 random(19);
   Promises promises;
-  for (int kill = 0; kill < kKills; ++kill) {
+  for (int end = 0; end < kEnds; ++end) {
     ASSERT_TRUE(node.Start());
     Promises fresh;
-    Load load(node.port(), key, "cycle" + std::to_string(kill) + "-", 4, fresh);
+    Load load(node.port(), key, "cycle" + std::to_string(end) + "-", 4, fresh);
     const std::size_t enough = 1 + random() % 150;
     EXPECT_TRUE(WaitUntil([&] { return fresh.size() >= enough; }));
-    node.Kill();
+    node.Signal(GetParam().signal);
+    EXPECT_EQ(node.WaitExit(), GetParam().exit_code);
     load.Join();
     ASSERT_TRUE(node.Start());
-    ASSERT_THAT(fresh.Broken(node.port(), key), testing::IsEmpty()) << "after kill " << kill;
+    ASSERT_THAT(fresh.Broken(node.port(), key), testing::IsEmpty()) << "after end " << end;
     promises.Add(fresh);
     node.Kill();
   }
   ASSERT_TRUE(node.Start());
-  EXPECT_GE(promises.size(), std::size_t{kKills});
+  EXPECT_GE(promises.size(), std::size_t{kEnds});
   EXPECT_THAT(promises.Broken(node.port(), key), testing::IsEmpty());
 }
 
-TEST(Crash, S_16_ClaimOfACrashedNodeIsTakenOverWithAHigherFence) {
+constexpr const char* kCommitThread = "[storage]\ninline_sync_us_max = 0\n";
+
+INSTANTIATE_TEST_SUITE_P(
+    Ends, Crash,
+    testing::Values(Ending{"Kill", SIGKILL, -SIGKILL, ""},
+                    Ending{"KillCommitThread", SIGKILL, -SIGKILL, kCommitThread},
+                    Ending{"Terminate", SIGTERM, 0, ""},
+                    Ending{"TerminateCommitThread", SIGTERM, 0, kCommitThread}),
+    [](const auto& ending) { return ending.param.name; });
+
+TEST(CrashedOwner, S_16_ClaimOfACrashedNodeIsTakenOverWithAHigherFence) {
   NodeProcess node;
   const std::string key = node.AddKey("acme");
   ASSERT_TRUE(node.Start());

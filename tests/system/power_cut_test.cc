@@ -28,12 +28,14 @@ std::unique_ptr<Volume> CutPower(const Volume& disk, NodeProcess& node, Load& lo
   return after;
 }
 
-TEST(PowerCut, S_44_NothingAcknowledgedIsLost) {
+class PowerCutWith : public testing::TestWithParam<std::pair<const char*, const char*>> {};
+
+TEST_P(PowerCutWith, S_44_NothingAcknowledgedIsLost) {
   constexpr int kCuts = 10;
   std::string why;
   auto disk = Volume::Ext4(kDiskMegabytes, why);
   if (!disk) GTEST_SKIP() << "no loop-mounted ext4 here: " << why;
-  NodeProcess node;
+  NodeProcess node({.settings = GetParam().second});
   const std::string key = node.AddKey("acme");
   std::mt19937 random(44);
   Promises promises;
@@ -53,6 +55,12 @@ TEST(PowerCut, S_44_NothingAcknowledgedIsLost) {
   EXPECT_THAT(promises.Broken(node.port(), key), testing::IsEmpty());
   node.Kill();
 }
+
+INSTANTIATE_TEST_SUITE_P(
+    Syncs, PowerCutWith,
+    testing::Values(std::pair("Inline", "[storage]\ninline_sync_us_max = 1000000000\n"),
+                    std::pair("CommitThread", "[storage]\ninline_sync_us_max = 0\n")),
+    [](const auto& where) { return where.param.first; });
 
 TEST(PowerCut, S_44_ControlWithoutSyncsLosesWhatWasAcknowledged) {
   std::string why;
