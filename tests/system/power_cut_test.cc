@@ -66,20 +66,25 @@ TEST(PowerCut, S_44_ControlWithoutSyncsLosesWhatWasAcknowledged) {
   std::string why;
   auto disk = Volume::Ext4(kDiskMegabytes, why);
   if (!disk) GTEST_SKIP() << "no loop-mounted ext4 here: " << why;
-  NodeProcess node({.data_dir = disk->path() + "/data", .environment = SyncFault("skip")});
+  NodeProcess node({.data_dir = disk->path() + "/data"});
+  const std::string fault_file = node.scratch() / "nothing-is-synced";
+  node.setup.environment = SyncFault("skip:" + fault_file);
   const std::string key = node.AddKey("acme");
-  Promises promises;
   ASSERT_TRUE(node.Start());
+  Promises synced;
+  Caller caller(node.port(), key);
+  synced.Begun("before", ClaimOf(caller.Begin("before", 600)));
+  WriteFile(fault_file, "");
+  Promises promises;
   Load load(node.port(), key, "control-", 4, promises);
   auto after = CutPower(*disk, node, load, promises, 100, why);
   ASSERT_TRUE(after) << why;
   node.setup.data_dir = after->path() + "/data";
   node.setup.environment.clear();
-  // A store in pieces that the node refuses is a loss, too.
-  if (node.Start()) {
-    EXPECT_THAT(promises.Broken(node.port(), key), testing::Not(testing::IsEmpty()));
-    node.Kill();
-  }
+  ASSERT_TRUE(node.Start());
+  EXPECT_THAT(synced.Broken(node.port(), key), testing::IsEmpty());
+  EXPECT_THAT(promises.Broken(node.port(), key), testing::Not(testing::IsEmpty()));
+  node.Kill();
 }
 
 }  // namespace

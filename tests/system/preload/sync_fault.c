@@ -1,5 +1,5 @@
 // Preloaded into a node by tests of its disk: what syncs do is decided by ONCE_SYNC_FAULT.
-//   skip         nothing is synced, and success is reported
+//   skip:FILE    once FILE exists, nothing is synced and success is reported
 //   error:FILE   once FILE exists, every sync fails with EIO
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -13,10 +13,9 @@ enum fate { PASS, SKIP, FAIL };
 
 static enum fate FateOfSync(void) {
   const char* fault = getenv("ONCE_SYNC_FAULT");
-  if (fault == NULL) return PASS;
-  if (strcmp(fault, "skip") == 0) return SKIP;
-  if (strncmp(fault, "error:", 6) == 0 && access(fault + 6, F_OK) == 0) return FAIL;
-  return PASS;
+  const char* file = fault == NULL ? NULL : strchr(fault, ':');
+  if (file == NULL || access(file + 1, F_OK) != 0) return PASS;
+  return strncmp(fault, "skip:", 5) == 0 ? SKIP : FAIL;
 }
 
 static int Sync(const char* name, int fd) {
