@@ -28,7 +28,7 @@ TEST_P(Crash, S_19_S_16_EndsUnderLoadLoseNothingAcknowledged) {
   for (int end = 0; end < kEnds; ++end) {
     ASSERT_TRUE(node.Start());
     Promises fresh;
-    Load load(node.port(), key, "cycle" + std::to_string(end) + "-", 4, fresh);
+    Load load(node.port(), key, "cycle" + std::to_string(end) + "-", fresh);
     const std::size_t enough = 1 + random() % 150;
     EXPECT_TRUE(WaitUntil([&] { return fresh.size() >= enough; }));
     node.Signal(GetParam().signal);

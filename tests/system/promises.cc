@@ -1,9 +1,23 @@
 #include "tests/system/promises.h"
 
+#include "replica/api/digest.h"
+
 namespace once {
 namespace {
 
 constexpr int kLeaseSeconds = 600;  // longer than any test: nobody takes these claims over
+
+constexpr int kCallers = 4;
+
+std::string DigestOf(const std::string& text) {
+  return Hex(Bytes(Sha256(text)));
+}
+
+std::string MakeAnswer(const std::string& key, std::size_t bytes) {
+  std::string answer;
+  for (std::string part = key; answer.size() < bytes; answer += part) part = DigestOf(part);
+  return answer;
+}
 
 }  // namespace
 
@@ -13,11 +27,11 @@ void Promises::Begun(std::string key, BegunClaim claim) {
   ++size_;
 }
 
-void Promises::Settled(const std::string& key, std::string answer) {
+void Promises::Settled(const std::string& key, const std::string& answer) {
   const std::lock_guard lock(mutex_);
   for (auto claim = claims_.rbegin(); claim != claims_.rend(); ++claim) {
     if (claim->key != key) continue;
-    claim->answer = std::move(answer);
+    claim->answer_digest = DigestOf(answer);
     claim->settled = true;
     ++size_;
     return;
@@ -48,7 +62,7 @@ std::vector<std::string> Promises::Broken(std::uint16_t port, const std::string&
     const HttpResult again = caller.Begin(claim.key);
     // A settlement whose acknowledgement was lost may have happened or not.
     const bool replays = again.status == 200 && again.replayed() &&
-                         (AnswerOf(again) == claim.answer || !claim.settled);
+                         (DigestOf(AnswerOf(again)) == claim.answer_digest || !claim.settled);
     const bool in_flight = again.status == 409 && Member(again, "error") == "idempotency_in_flight";
     if (!replays && (claim.settled || !in_flight))
       broken.push_back("claim " + claim.key + " does not replay: " + again.body);
@@ -64,11 +78,11 @@ std::vector<std::string> Promises::Broken(std::uint16_t port, const std::string&
 }
 
 Load::Load(std::uint16_t port, const std::string& bearer_key, const std::string& prefix,
-           int callers, Promises& promises) {
-  for (int i = 0; i < callers; ++i)
-    threads_.emplace_back([port, bearer_key, &promises, mine = prefix + std::to_string(i)] {
+           Promises& promises, std::size_t answer_bytes) {
+  for (int i = 0; i < kCallers; ++i)
+    threads_.emplace_back([=, &promises] {
       Caller caller(port, bearer_key);
-      Call(caller, mine + "-", promises);
+      Call(caller, prefix + std::to_string(i) + "-", promises, answer_bytes);
     });
 }
 
@@ -77,14 +91,15 @@ void Load::Join() {
     if (thread.joinable()) thread.join();
 }
 
-void Load::Call(Caller& caller, const std::string& prefix, Promises& promises) {
+void Load::Call(Caller& caller, const std::string& prefix, Promises& promises,
+                std::size_t answer_bytes) {
   for (int n = 0;; ++n) {
     const std::string key = prefix + std::to_string(n);
     const HttpResult begun = caller.Begin(key, kLeaseSeconds);
     if (begun.status != 201) return;
     promises.Begun(key, ClaimOf(begun));
     // One in four is left to its lease.
-    const std::string answer = "answer to " + key;
+    const std::string answer = MakeAnswer(key, answer_bytes);
     if (n % 4 != 0) {
       if (caller.Settle(ClaimOf(begun), answer).status != 200) return;
       promises.Settled(key, answer);

@@ -16,7 +16,7 @@ class Promises {
  public:
   void Begun(std::string key, BegunClaim claim);
   /// The claim begun last under `key` was settled with `answer`.
-  void Settled(const std::string& key, std::string answer);
+  void Settled(const std::string& key, const std::string& answer);
   void Created(std::string key, std::string body);
 
   /// Takes over what `other` holds.
@@ -31,7 +31,7 @@ class Promises {
   struct Claim {
     std::string key;
     BegunClaim claim;
-    std::string answer;
+    std::string answer_digest;  // answers may be large
     bool settled = false;
   };
   struct Run {
@@ -50,15 +50,17 @@ class Promises {
 class Load {
  public:
   /// Keys start with `prefix`, which must not have been used before on this node.
-  Load(std::uint16_t port, const std::string& bearer_key, const std::string& prefix, int callers,
-       Promises& promises);
+  /// Answers have `answer_bytes`, which do not compress.
+  Load(std::uint16_t port, const std::string& bearer_key, const std::string& prefix,
+       Promises& promises, std::size_t answer_bytes = 32);
   ~Load() { Join(); }
 
   /// Waits for the callers, whose connections must have been broken or be about to.
   void Join();
 
  private:
-  static void Call(Caller& caller, const std::string& prefix, Promises& promises);
+  static void Call(Caller& caller, const std::string& prefix, Promises& promises,
+                   std::size_t answer_bytes);
 
   std::vector<std::thread> threads_;
 };
