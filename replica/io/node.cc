@@ -139,8 +139,9 @@ void Node::Run(const std::function<void(std::uint16_t)>& ready) {
   });
   AwaitHangup();
   replica_->Start([this, ready](bool started) {
-    std::string error =
-        started ? Listen() : "the store refused the first write: " + store_->failure();
+    // A store that did not fail has no space: the node cannot make its boot durable.
+    const std::string why = store_->failure().empty() ? "the disk is full" : store_->failure();
+    std::string error = started ? Listen() : "the store refused the first write: " + why;
     if (!error.empty()) {
       Log(LogLevel::kError, "start-failed", {{"reason", error}});
       failed_ = true;

@@ -44,6 +44,10 @@ struct BadConfig {
   std::vector<std::string> message;
 };
 
+void PrintTo(const BadConfig& config, std::ostream* out) {
+  *out << config.name;
+}
+
 class CheckConfig : public testing::TestWithParam<BadConfig> {};
 
 TEST_P(CheckConfig, SaysWhatIsWrongAndWhere) {

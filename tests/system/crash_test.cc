@@ -17,6 +17,10 @@ struct Ending {
   const char* settings;
 };
 
+void PrintTo(const Ending& ending, std::ostream* out) {
+  *out << ending.name;
+}
+
 class Crash : public testing::TestWithParam<Ending> {};
 
 TEST_P(Crash, S_19_S_16_EndsUnderLoadLoseNothingAcknowledged) {

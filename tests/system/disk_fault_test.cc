@@ -75,6 +75,22 @@ TEST_F(FailingDisk, S_46_SettledAnswersStillReplay) {
   EXPECT_EQ(AnswerOf(replay), "paid");
 }
 
+TEST(DiskFault, S_46_NodeThatCannotSyncDoesNotStart) {
+  NodeProcess node;
+  const std::string fault_file = node.scratch() / "the-disk-fails";
+  const std::string key = node.AddKey("acme");
+  node.setup.environment = SyncFault("error:" + fault_file);
+  ASSERT_TRUE(node.Start());
+  EXPECT_EQ(Caller(node.port(), key).Begin("order", 600).status, 201);
+  ASSERT_EQ(node.Stop(), 0);
+  WriteFile(fault_file, "");
+  EXPECT_EQ(node.StartAndExit(), 1);
+  EXPECT_TRUE(node.Logged("start-failed")) << node.Log();
+  std::filesystem::remove(fault_file);
+  ASSERT_TRUE(node.Start());
+  EXPECT_EQ(Member(Caller(node.port(), key).Begin("order"), "error"), "idempotency_in_flight");
+}
+
 constexpr std::size_t kDiskMegabytes = 256;
 
 // The node keeps 128 MB free; leaves less.
@@ -138,6 +154,32 @@ TEST(FullDisk, S_47_NodeBecomesReadyAgainWithoutTraffic) {
   // A load balancer sends nothing to a node that is not ready; only that node can change that.
   EXPECT_TRUE(
       WaitUntil([&] { return caller.Get("/readyz").status == 200; }, std::chrono::seconds(10)));
+  node.Kill();
+}
+
+TEST(FullDisk, S_47_RestartOnAFullDiskKeepsEverything) {
+  std::string why;
+  const auto disk = Volume::Memory(kDiskMegabytes, why);
+  if (!disk) GTEST_SKIP() << "no tmpfs may be mounted here: " << why;
+  NodeProcess node({.data_dir = disk->path() + "/data"});
+  const std::string key = node.AddKey("acme");
+  ASSERT_TRUE(node.Start());
+  {
+    Caller caller(node.port(), key);
+    ASSERT_EQ(caller.Settle(ClaimOf(caller.Begin("settled")), "paid").status, 200);
+  }
+  ASSERT_EQ(node.Stop(), 0);
+  Fill(*disk);
+  // Whether it serves replays or refuses to start, it says why and loses nothing.
+  if (node.Start()) {
+    EXPECT_EQ(AnswerOf(Caller(node.port(), key).Begin("settled")), "paid");
+    node.Kill();
+  } else {
+    EXPECT_TRUE(node.Logged("the disk is full")) << node.Log();
+  }
+  std::filesystem::remove(disk->path() + "/filler");
+  ASSERT_TRUE(node.Start());
+  EXPECT_EQ(AnswerOf(Caller(node.port(), key).Begin("settled")), "paid");
   node.Kill();
 }
 

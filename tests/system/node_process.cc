@@ -35,10 +35,10 @@ void NodeProcess::RevokeKeys(const std::string& tenant, const std::string& actor
 
 void NodeProcess::Launch() {
   program_.reset();
-  WriteFile(config_file(), "[node]\nregion = \"" + setup.region +
-                               "\"\nlisten = \"127.0.0.1:0\"\ndata_dir = \"" + data_dir() + "\"\n" +
-                               setup.node_settings + "\n[auth]\ncredentials_file = \"" +
-                               keys_file() + "\"\n" + setup.settings + "\n");
+  WriteFile(config_file(), "[node]\nregion = \"" + setup.region + "\"\nlisten = \"" + setup.listen +
+                               "\"\ndata_dir = \"" + data_dir() + "\"\n" + setup.node_settings +
+                               "\n[auth]\ncredentials_file = \"" + keys_file() + "\"\n" +
+                               setup.settings + "\n");
   log_start_ = Log().size();
   Program::Options options;
   options.arguments = {ProgramPath("onced"), "--config", config_file()};

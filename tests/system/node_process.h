@@ -17,6 +17,7 @@ namespace once {
 struct NodeSetup {
   std::string data_dir = "";  // empty: in the node's scratch directory
   std::string region = "us";
+  std::string listen = "127.0.0.1:0";         // port 0: any that is free
   std::string node_settings = "";             // more lines of [node]
   std::string settings = "";                  // more sections, as TOML
   std::vector<std::string> arguments = {};    // behind --config

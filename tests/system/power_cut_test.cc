@@ -35,6 +35,10 @@ struct Disk {
   int cuts;
 };
 
+void PrintTo(const Disk& disk, std::ostream* out) {
+  *out << disk.name;
+}
+
 class PowerCutWith : public testing::TestWithParam<Disk> {};
 
 TEST_P(PowerCutWith, S_44_NothingAcknowledgedIsLost) {
@@ -69,7 +73,7 @@ INSTANTIATE_TEST_SUITE_P(
     Disks, PowerCutWith,
     testing::Values(Disk{"Inline", "[storage]\ninline_sync_us_max = 1000000000\n", 32, 10},
                     Disk{"CommitThread", "[storage]\ninline_sync_us_max = 0\n", 32, 10},
-                    Disk{"LargeAnswers", "", 400'000, 8}),
+                    Disk{"LargeAnswers", "", 400'000, 5}),
     [](const auto& disk) { return disk.param.name; });
 
 TEST(PowerCut, S_44_ControlWithoutSyncsLosesWhatWasAcknowledged) {

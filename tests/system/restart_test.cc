@@ -130,6 +130,22 @@ TEST(Restart, S_29_CopyIsRefusedUntilItIsAdopted) {
   EXPECT_TRUE(copy.Start()) << "an adopted directory is nobody's copy";
 }
 
+TEST(Restart, S_29_ThereMustBeSomethingToAdopt) {
+  NodeProcess node({.arguments = {"--adopt-data"}});
+  EXPECT_EQ(node.StartAndExit(), 1);
+  EXPECT_TRUE(node.Logged("nothing to adopt")) << node.Log();
+}
+
+TEST(Restart, PortInUseIsRefusedWithItsName) {
+  NodeProcess first;
+  ASSERT_TRUE(first.Start());
+  NodeProcess second;
+  const std::string address = "127.0.0.1:" + std::to_string(first.port());
+  second.setup.listen = address;
+  EXPECT_EQ(second.StartAndExit(), 1);
+  EXPECT_TRUE(second.Logged("cannot listen on " + address)) << second.Log();
+}
+
 TEST(Restart, S_49_EmptiedStoreIsRefused) {
   NodeProcess node;
   const Story story(node);

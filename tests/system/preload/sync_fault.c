@@ -38,15 +38,9 @@ int fdatasync(int fd) {
   return Sync("fdatasync", fd);
 }
 
+// Only a hint to start writing: it never fails here, RocksDB aborts when it does.
 int sync_file_range(int fd, off64_t offset, off64_t bytes, unsigned int flags) {
-  switch (FateOfSync()) {
-    case SKIP:
-      return 0;
-    case FAIL:
-      errno = EIO;
-      return -1;
-    default:
-      return ((int (*)(int, off64_t, off64_t, unsigned int))dlsym(RTLD_NEXT, "sync_file_range"))(
-          fd, offset, bytes, flags);
-  }
+  if (FateOfSync() != PASS) return 0;
+  return ((int (*)(int, off64_t, off64_t, unsigned int))dlsym(RTLD_NEXT, "sync_file_range"))(
+      fd, offset, bytes, flags);
 }
