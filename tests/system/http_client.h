@@ -36,7 +36,7 @@ class HttpClient {
   HttpClient& operator=(const HttpClient&) = delete;
 
   bool connected() const { return fd_ >= 0; }
-  /// Sends and receives; connects again first if the server closed the connection meanwhile.
+  /// Sends and receives. Connects first if an earlier request ended the connection.
   HttpResult Request(std::string_view method, std::string_view target,
                      const HeaderList& headers = {}, std::string_view body = {});
 

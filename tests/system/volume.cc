@@ -1,7 +1,10 @@
 #include "tests/system/volume.h"
 
+#include <sched.h>
 #include <sys/mount.h>
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -20,9 +23,20 @@ bool Run(const std::vector<std::string>& arguments, std::string& why) {
   return false;
 }
 
+// Mounts of this process and its children only: they end with it, however it ends.
+bool EnterOwnMounts(std::string& why) {
+  static const int error = [] {
+    const bool own = ::unshare(CLONE_NEWNS) == 0 &&
+                     ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
+    return own ? 0 : errno;
+  }();
+  if (error != 0) why = std::string("no mount namespace: ") + std::strerror(error);
+  return error == 0;
+}
+
 // The device that is mounted at `path`, as in /dev/loop3.
 std::string DeviceAt(const std::string& path) {
-  std::ifstream mounts("/proc/self/mounts");
+  std::ifstream mounts("/proc/thread-self/mounts");
   std::string device, where, rest;
   while (mounts >> device >> where && std::getline(mounts, rest))
     if (where == path) return device;
@@ -32,6 +46,7 @@ std::string DeviceAt(const std::string& path) {
 }  // namespace
 
 std::unique_ptr<Volume> Volume::Ext4(std::size_t megabytes, std::string& why) {
+  if (!EnterOwnMounts(why)) return nullptr;
   std::unique_ptr<Volume> volume(new Volume);
   WriteFile(volume->image(), "");
   fs::resize_file(volume->image(), megabytes << 20);
@@ -40,6 +55,7 @@ std::unique_ptr<Volume> Volume::Ext4(std::size_t megabytes, std::string& why) {
 }
 
 std::unique_ptr<Volume> Volume::Memory(std::size_t megabytes, std::string& why) {
+  if (!EnterOwnMounts(why)) return nullptr;
   std::unique_ptr<Volume> volume(new Volume);
   fs::create_directory(volume->path());
   const std::string size = "size=" + std::to_string(megabytes) + "m";

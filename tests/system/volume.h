@@ -8,7 +8,8 @@
 
 namespace once {
 
-/// A mounted file system, unmounted by the destructor.
+/// A mounted file system that only this process and its children see, unmounted by the destructor
+/// and by the end of the process.
 class Volume {
  public:
   /// An empty ext4 in a file; nullptr and `why` when this machine does not allow it.
