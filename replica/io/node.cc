@@ -6,6 +6,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <csignal>
+#include <filesystem>
 
 #include "replica/api/api.h"
 #include "replica/env/check.h"
@@ -138,8 +139,9 @@ void Node::Run(const std::function<void(std::uint16_t)>& ready) {
   });
   AwaitHangup();
   replica_->Start([this, ready](bool started) {
-    std::string error =
-        started ? Listen() : "the store refused the first write: " + store_->failure();
+    // A store that did not fail has no space: the node cannot make its boot durable.
+    const std::string why = store_->failure().empty() ? "the disk is full" : store_->failure();
+    std::string error = started ? Listen() : "the store refused the first write: " + why;
     if (!error.empty()) {
       Log(LogLevel::kError, "start-failed", {{"reason", error}});
       failed_ = true;
@@ -158,6 +160,9 @@ std::string Node::Reload() {
     if (auto* error = std::get_if<std::string>(&loaded)) return *error;
     fresh = std::get<Config>(std::move(loaded));
   }
+  // At the start a file that is not there yet means no keys; now it would lock everybody out.
+  if (!config_.credentials_file.empty() && !std::filesystem::exists(config_.credentials_file))
+    return "there is no file " + config_.credentials_file;
   auto credentials = LoadCredentials(config_.credentials_file);
   if (auto* error = std::get_if<std::string>(&credentials)) return *error;
   if (tls_)

@@ -1,0 +1,23 @@
+// Waiting in tests of real processes: for a condition, never for a span.
+#pragma once
+
+#include <chrono>
+#include <thread>
+
+namespace once {
+
+/// Generous, because the machine may be busy; a passing test does not use it up.
+constexpr std::chrono::seconds kPatience{30};
+
+/// True as soon as `condition()` is; false when it was not within `patience`.
+template <typename Condition>
+bool WaitUntil(Condition condition, std::chrono::milliseconds patience = kPatience) {
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  return true;
+}
+
+}  // namespace once
