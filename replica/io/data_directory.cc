@@ -27,6 +27,7 @@ constexpr const char* kFormat = "once-data-1";
 constexpr const char* kIdentityFile = "IDENTITY";
 constexpr const char* kNewIdentityFile = "IDENTITY.new";
 constexpr const char* kLockFile = "LOCK";
+constexpr const char* kEmptyFile = "EMPTY";  // there until the first batch is durable
 
 /// What makes Open answer with a sentence. Does not leave this file.
 class Refused : public std::runtime_error {
@@ -142,7 +143,8 @@ int Lock(const fs::path& directory) {
 bool HoldsData(const fs::path& directory) {
   for (const auto& entry : fs::directory_iterator(directory)) {
     const std::string name = entry.path().filename();
-    if (name != kLockFile && name != kNewIdentityFile && name != "lost+found") return true;
+    if (name != kLockFile && name != kNewIdentityFile && name != kEmptyFile && name != "lost+found")
+      return true;
   }
   return false;
 }
@@ -182,9 +184,11 @@ std::variant<DataDirectory, std::string> DataDirectory::Open(const std::string& 
     return path +
            " holds files but no IDENTITY: restore the file, or rejoin with an empty directory";
   } else {
+    Fd(fs::path(path) / kEmptyFile, O_WRONLY | O_CREAT);
+    SyncPath(path, O_RDONLY | O_DIRECTORY);
     directory.identity_ = WriteIdentity(path, region).id;
-    directory.created_ = true;
   }
+  directory.empty_ = fs::exists(fs::path(path) / kEmptyFile);
   return directory;
 } catch (const Refused& refused) {
   return std::string(refused.what());
@@ -210,6 +214,18 @@ std::variant<DataDirectory, std::string> DataDirectory::Adopt(const std::string&
   return std::string(error.what());
 }
 
+std::string DataDirectory::Fill() {
+  if (!empty_) return "";
+  try {
+    fs::remove(fs::path(path_) / kEmptyFile);
+    SyncPath(path_, O_RDONLY | O_DIRECTORY);
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  empty_ = false;
+  return "";
+}
+
 DataDirectory::DataDirectory(DataDirectory&& other) noexcept {
   *this = std::move(other);
 }
@@ -219,7 +235,7 @@ DataDirectory& DataDirectory::operator=(DataDirectory&& other) noexcept {
   std::swap(path_, other.path_);
   std::swap(region_, other.region_);
   std::swap(identity_, other.identity_);
-  std::swap(created_, other.created_);
+  std::swap(empty_, other.empty_);
   std::swap(lock_fd_, other.lock_fd_);
   return *this;
 }

@@ -34,8 +34,11 @@ class DataDirectory {
   const std::string& region() const { return region_; }
   /// 128 random bits in hex, minted when the directory was made or adopted.
   const std::string& identity() const { return identity_; }
-  /// True if this call made the directory: only then may it lack what is stored in it.
-  bool created() const { return created_; }
+  /// True until Fill: the directory was made and nothing has been stored in it for sure. Only then
+  /// may it lack what is stored in it. A crash on the first start leaves it so.
+  bool empty() const { return empty_; }
+  /// From now on a directory without its store is refused. Empty, or why it could not be noted.
+  std::string Fill();
 
  private:
   DataDirectory() = default;
@@ -43,7 +46,7 @@ class DataDirectory {
   std::string path_;
   std::string region_;
   std::string identity_;
-  bool created_ = false;
+  bool empty_ = false;
   int lock_fd_ = -1;
 };
 

@@ -22,6 +22,8 @@
 namespace once {
 namespace {
 
+constexpr std::int64_t kReadinessIntervalMs = 500;
+
 // Random words from the system's generator, drawn in blocks: a call per word would cost more than
 // the command it is for.
 class SystemEntropy {
@@ -62,6 +64,7 @@ class Node {
   std::string Reload();
   void Stop();
   void AwaitHangup();
+  void WatchReadiness(const std::string& last_reason);
   void Finish();
 
   NodeOptions options_;
@@ -87,7 +90,7 @@ std::string Node::OpenStore() {
   if (auto* error = std::get_if<std::string>(&opened)) return *error;
   directory_ = std::move(std::get<DataDirectory>(opened));
   RocksStore::Options store_options;
-  store_options.create = directory_->created();
+  store_options.create = directory_->empty();
   store_options.inline_sync_max_us = config_.inline_sync_us_max;
   store_options.on_sync = [this](std::int64_t sync_us) { metrics_.Sync(sync_us); };
   auto store = RocksStore::Open(config_.data_dir + "/store", store_options, scheduler_);
@@ -141,13 +144,15 @@ void Node::Run(const std::function<void(std::uint16_t)>& ready) {
   replica_->Start([this, ready](bool started) {
     // A store that did not fail has no space: the node cannot make its boot durable.
     const std::string why = store_->failure().empty() ? "the disk is full" : store_->failure();
-    std::string error = started ? Listen() : "the store refused the first write: " + why;
+    std::string error = started ? directory_->Fill() : "the store refused the first write: " + why;
+    if (error.empty()) error = Listen();
     if (!error.empty()) {
       Log(LogLevel::kError, "start-failed", {{"reason", error}});
       failed_ = true;
       return context_.stop();
     }
     ready(listener_->port());
+    WatchReadiness("");
   });
   context_.run();
   if (store_->Close() != KvStatus::kOk) failed_ = true;
@@ -178,6 +183,18 @@ void Node::AwaitHangup() {
     if (const std::string why = Reload(); !why.empty())
       Log(LogLevel::kError, "reload-failed", {{"reason", why}});
     AwaitHangup();
+  });
+}
+
+// A failed sync, a full disk or an unsafe clock is said once when it begins and once when it ends.
+void Node::WatchReadiness(const std::string& last_reason) {
+  scheduler_.After(kReadinessIntervalMs, [this, last_reason] {
+    if (stopping_parts_ > 0) return;
+    const std::string reason = replica_->Unready();
+    if (reason != last_reason && !reason.empty())
+      Log(LogLevel::kError, "not-ready", {{"reason", reason}});
+    if (reason != last_reason && reason.empty()) Log(LogLevel::kInfo, "ready-again");
+    WatchReadiness(reason);
   });
 }
 

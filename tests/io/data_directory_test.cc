@@ -32,15 +32,17 @@ TEST(DataDirectory, ANewDirectoryGetsAnIdentityAndKeepsIt) {
     const Opened opened = DataDirectory::Open(scratch / "deep/data", "eu");
     ASSERT_EQ(ErrorOf(opened), "");
     const auto& directory = std::get<DataDirectory>(opened);
-    EXPECT_TRUE(directory.created());
+    EXPECT_TRUE(directory.empty());
     EXPECT_EQ(directory.region(), "eu");
     identity = directory.identity();
   }
   EXPECT_EQ(identity.size(), 32u);
   EXPECT_EQ(identity.find_first_not_of("0123456789abcdef"), std::string::npos);
-  const Opened again = DataDirectory::Open(scratch / "deep/data", "eu");
+  Opened again = DataDirectory::Open(scratch / "deep/data", "eu");
   ASSERT_EQ(ErrorOf(again), "");
-  EXPECT_FALSE(std::get<DataDirectory>(again).created());
+  EXPECT_TRUE(std::get<DataDirectory>(again).empty()) << "nothing was stored in it";
+  EXPECT_EQ(std::get<DataDirectory>(again).Fill(), "");
+  EXPECT_FALSE(std::get<DataDirectory>(again).empty());
   EXPECT_EQ(std::get<DataDirectory>(again).identity(), identity);
   EXPECT_NE(IdentityOf(DataDirectory::Open(scratch / "other", "eu")), identity);
 }
@@ -96,7 +98,7 @@ TEST(DataDirectory, S_49_AnEmptiedDirectoryIsAnotherMember) {
   fs::create_directory(scratch / "data");
   const Opened opened = DataDirectory::Open(scratch / "data", "eu");
   ASSERT_EQ(ErrorOf(opened), "");
-  EXPECT_TRUE(std::get<DataDirectory>(opened).created());
+  EXPECT_TRUE(std::get<DataDirectory>(opened).empty());
   EXPECT_NE(std::get<DataDirectory>(opened).identity(), identity);
 }
 

@@ -87,7 +87,7 @@ TEST(Executor, ARejectedRunFailsAndIsDecidedOnce) {
   EXPECT_EQ(node.RunOf(run_id)->status(), RUN_FAILED);
   Command by_token = MutationUnder("late");
   by_token.mutable_mutation()->mutable_resolve_interrupt()->set_token(token);
-  EXPECT_EQ(node.Ask(by_token).outcome.status(), 404u) << "the token died with the decision";
+  EXPECT_EQ(node.Ask(by_token).outcome.status(), 409u) << "it is decided";
 }
 
 TEST(Executor, ACancelledRunNeverCompletes) {
