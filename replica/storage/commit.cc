@@ -48,6 +48,7 @@ void Commit::Flush() {
       return Finish(UINT64_MAX, Durable::kUnknown);
     }
     durable_ = batch;
+    if (on_durable) on_durable();
     // The next sync starts before this one's callers are answered: the disk is the slow part.
     if (tables_.dirty()) Schedule();
     Finish(batch, Durable::kYes);
