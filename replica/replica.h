@@ -55,6 +55,11 @@ class Replica {
   /// Called after a run's change is durable.
   void SetRunListener(RunListener listener) { run_listener_ = std::move(listener); }
 
+  void SetDurableListener(std::function<void()> listener) {
+    commit_.on_durable = std::move(listener);
+  }
+  Tables& tables() { return tables_; }
+
   /// May this node promise anything? Empty, or why not.
   std::string Unready();
   Policies& policies() { return policies_; }

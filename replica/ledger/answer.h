@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "conflict/claim.pb.h"
+#include "replica/ledger/records.pb.h"
 
 namespace once {
 
@@ -37,6 +38,9 @@ struct Answer {
   bool reclaimed = false;          // taken over from an owner whose lease ran out
   bool mismatched = false;         // the fingerprint differed (counted in every policy)
   std::string run_id;              // run whose state changed: the executor looks at it
+  std::vector<std::string> cancelled_runs;  // own runs that lost
+  std::vector<Conflict> conflicts;          // newly counted
+  std::uint64_t collisions = 0;             // one run id, two claims
   std::vector<std::string> woken;  // slots whose waiting callers should look again
   std::uint64_t expired = 0;       // claims
   std::uint64_t evicted = 0;       // slots

@@ -69,6 +69,10 @@ Answer Ledger::Apply(const Command& command, Stamp stamp) {
       return Expire(command.expire_due(), stamp);
     case Command::kSetPolicy:
       return Policy(command.set_policy(), stamp);
+    case Command::kMergeFrame:
+      return Merge(command.merge_frame().frame(), stamp);
+    case Command::kReassert:
+      return Reassert_(command.reassert());
     case Command::BODY_NOT_SET:
       break;
   }
@@ -117,6 +121,7 @@ Answer Ledger::Begin_(const Begin& begin, const Stamp& stamp) {
   if (answer.kind == Answer::Kind::kExecute) {
     fresh ? Index(*slot, hash) : Reindex(*slot, hash);
     changed = true;
+    tables_.ShipClaim(hash, result.claim->run_id());
   }
   if (changed) tables_.Touch(hash);
   return answer;
@@ -150,11 +155,14 @@ Answer Ledger::Settle_(const Settle& settle, const Stamp& stamp) {
   Claim* claim = Locate(settle.tenant(), settle.hash(), settle.run_id(), answer);
   if (!claim) return answer;
   if (SettleClaim(*claim, settle.fence(), settle.state(), settle.outcome(), stamp.now_ms)) {
-    Reindex(*tables_.FindSlot(settle.hash()), settle.hash());
-    tables_.Touch(settle.hash());
+    tables_.ShipClaim(settle.hash(), claim->run_id());
     answer = AboutClaim(Answer::Kind::kDone, *claim, settle.hash());
     answer.outcome = claim->outcome();
     answer.woken.push_back(settle.hash());
+    Slot& slot = *tables_.FindSlot(settle.hash());
+    Reconcile(settle.hash(), slot, stamp, answer);
+    Reindex(slot, settle.hash());
+    tables_.Touch(settle.hash());
     return answer;
   }
   // The same owner saying the same thing again, because the first answer got lost, is no conflict.
@@ -174,6 +182,7 @@ Answer Ledger::Renew_(const Renew& renew, const Stamp& stamp) {
   if (!RenewClaim(*claim, renew.fence(), renew.lease_ms(), stamp.now_ms, rules_))
     return AboutClaim(Answer::Kind::kStaleFence, *claim, renew.hash());
   tables_.Touch(renew.hash());
+  tables_.ShipClaim(renew.hash(), claim->run_id());
   return AboutClaim(Answer::Kind::kDone, *claim, renew.hash());
 }
 
@@ -213,10 +222,12 @@ Answer Ledger::Mutate(const Mutation& mutation, const Stamp& stamp) {
         SettleClaim(*claim, answer.claim.fence(), StateFor(effect.outcome.status()), effect.outcome,
                     stamp.now_ms);
     Check(settled, "an admitted claim is pending under the fence it was admitted with");
-    Reindex(*slot, answer.hash);
-    tables_.Touch(answer.hash);
     answer.claim = Summary(*claim);
     answer.woken.push_back(answer.hash);
+    tables_.ShipClaim(answer.hash, claim->run_id());
+    Reconcile(answer.hash, *slot, stamp, answer);
+    Reindex(*slot, answer.hash);
+    tables_.Touch(answer.hash);
   }
   answer.outcome = std::move(effect.outcome);
   return answer;

@@ -51,6 +51,14 @@ class Ledger {
   Answer Advance(const AdvanceRun& advance, const Stamp& stamp);
   Answer Expire(const ExpireDue& expire, const Stamp& stamp);
   Answer Policy(const SetPolicy& set, const Stamp& stamp);
+  Answer Merge(const Frame& frame, const Stamp& stamp);
+  Answer Reassert_(const Reassert& reassert);
+  void MergeClaimChange(const Change& change, const Stamp& stamp, Answer& answer);
+  void MergeRunChange(const Change& change);
+  /// After the slot's set changed: own attempts give way, own losers are cancelled and counted.
+  void Reconcile(const std::string& hash, Slot& slot, const Stamp& stamp, Answer& answer);
+  void Lose(const std::string& hash, const Slot& slot, const Loss& loss, const Stamp& stamp,
+            Answer& answer);
 
   /// The claim behind (hash, run id) of that tenant, or null; `answer` then says why.
   Claim* Locate(std::string_view tenant, const std::string& hash, std::string_view run_id,

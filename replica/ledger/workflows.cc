@@ -37,7 +37,9 @@ void Finish(Run& run, RunStatus status, const EffectContext& context) {
 
 void Save(Run& run, const EffectContext& context) {
   run.set_updated_ms(context.stamp.now_ms);
+  run.set_version(run.version() + 1);
   context.tables.PutRun(run);
+  context.tables.ShipRun(run.run_id());
 }
 
 void Complete(Run& run, const EffectContext& context) {

@@ -51,6 +51,7 @@ void Commit::Flush() {
     }
     durable_ = batch;
     tables_.Synced(batch);
+    if (on_durable) on_durable();
     // The next sync starts before this one's callers are answered: the disk is the slow part.
     if (tables_.dirty()) Schedule();
     Finish(batch, Durable::kYes);

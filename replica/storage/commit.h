@@ -31,6 +31,9 @@ class Commit {
   /// The same for everything applied so far.
   void WhenAllDurable(Done done);
 
+  /// Called after every sync that succeeded, before its callers are answered.
+  std::function<void()> on_durable;
+
   /// The store failed a sync or a write: nothing more is acknowledged.
   bool failed() const { return failed_; }
   /// The last write found no space; cleared by the next one that succeeds.

@@ -53,6 +53,22 @@ inline std::string Policy(std::string_view tenant, std::string_view route) {
   return "p" + Part(tenant) + std::string(route);
 }
 
+inline std::string Conflict(std::uint64_t sequence) {
+  return "c" + Big64(sequence);
+}
+/// Frames of one origin and incarnation, in order of their first sequence.
+inline std::string Frames(std::string_view origin, std::uint64_t incarnation) {
+  return "j" + Part(origin) + Big64(incarnation);
+}
+inline std::string Frame(std::string_view origin, std::uint64_t incarnation,
+                         std::uint64_t first_sequence) {
+  return Frames(origin, incarnation) + Big64(first_sequence);
+}
+/// How far an origin's incarnation has been merged here.
+inline std::string Seen(std::string_view origin, std::uint64_t incarnation) {
+  return "v" + Part(origin) + Big64(incarnation);
+}
+
 /// What an expiry entry points at.
 enum class Expiring : char { kSlot = 's', kRun = 'r' };
 /// Per kind in order of time, then of id: the expirer reads from the front and stops at the first

@@ -110,7 +110,20 @@ void Tables::Shrink() {
   }
 }
 
+void Tables::ShipClaim(const std::string& hash, const std::string& run_id) {
+  if (shipper_ && shipped_.emplace(hash, run_id).second) shipment_.emplace_back(hash, run_id);
+}
+
+void Tables::ShipRun(const std::string& run_id) {
+  ShipClaim("", run_id);
+}
+
 KvStatus Tables::Flush() {
+  if (shipper_) {
+    shipper_(shipment_);
+    shipment_.clear();
+    shipped_.clear();
+  }
   KvBatch batch;
   for (const auto& hot : dirty_) {
     if (hot->erased)
@@ -149,11 +162,14 @@ void Tables::Rollback() {
   order_.clear();
   dirty_.clear();
   pending_.clear();
+  shipment_.clear();
+  shipped_.clear();
   head_dirty_ = false;
   hot_bytes_ = 0;
   head_.Clear();
   if (const auto bytes = store_.Get(keys::Head())) head_ = Parse<Head>(*bytes);
   ++open_batch_;
+  if (rolled_back_) rolled_back_();
 }
 
 std::optional<std::string> Tables::Read(const std::string& key) {
@@ -268,6 +284,36 @@ void Tables::PutPolicy(const RoutePolicy& policy) {
 }
 void Tables::ErasePolicy(const RoutePolicy& policy) {
   pending_[keys::Policy(policy.tenant(), policy.route())] = std::nullopt;
+}
+
+void Tables::PutConflict(const Conflict& conflict) {
+  pending_[keys::Conflict(conflict.sequence())] = conflict.SerializeAsString();
+}
+
+std::vector<Conflict> Tables::Conflicts(std::uint64_t from, std::size_t limit) {
+  std::vector<Conflict> conflicts;
+  Scan(keys::Conflict(from), keys::After("c"), [&](std::string_view, std::string_view value) {
+    if (conflicts.size() == limit) return false;
+    conflicts.push_back(Parse<Conflict>(value));
+    return true;
+  });
+  return conflicts;
+}
+
+void Tables::VisitSlots(
+    std::uint8_t first_byte,
+    const std::function<void(const std::string& hash, const Slot& slot)>& visit) {
+  const std::string prefix = keys::Slot(std::string(1, static_cast<char>(first_byte)));
+  std::map<std::string, const Slot*> changed;  // what the store does not have yet
+  for (const auto& hot : dirty_)
+    if (hot->hash[0] == prefix[1]) changed[hot->hash] = hot->erased ? nullptr : &hot->slot;
+  store_.Scan(prefix, keys::After(prefix), [&](std::string_view key, std::string_view value) {
+    const std::string hash(key.substr(1));
+    if (!changed.count(hash)) changed[hash] = nullptr, visit(hash, Parse<Slot>(value));
+    return true;
+  });
+  for (const auto& [hash, slot] : changed)
+    if (slot) visit(hash, *slot);
 }
 
 void Tables::PutExpiry(keys::Expiring kind, std::int64_t at_ms, std::string_view id) {

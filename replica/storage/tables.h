@@ -9,6 +9,7 @@
 #include <list>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -63,6 +64,35 @@ class Tables {
   void PutPolicy(const RoutePolicy& policy);
   void ErasePolicy(const RoutePolicy& policy);
 
+  void PutConflict(const Conflict& conflict);
+  /// Conflicts with sequence >= from, in order, `limit` at most.
+  std::vector<Conflict> Conflicts(std::uint64_t from, std::size_t limit);
+
+  /// Every slot whose key starts with that byte, flushed or not, in key order.
+  void VisitSlots(std::uint8_t first_byte,
+                  const std::function<void(const std::string& hash, const Slot& slot)>& visit);
+
+  /// Puts or deletes a record of the journal; see replica/gossip/journal.h.
+  void PutRaw(std::string key, std::string value) { pending_[std::move(key)] = std::move(value); }
+  void EraseRaw(std::string key) { pending_[std::move(key)] = std::nullopt; }
+  std::optional<std::string> ReadRaw(const std::string& key) { return Read(key); }
+  void ScanRaw(const std::string& from, const std::string& to, const KvStore::Visitor& visit) {
+    Scan(from, to, visit);
+  }
+
+  /// One of this region's own claims or runs changed and must reach the others. What is said is its
+  /// state when the batch is flushed.
+  void ShipClaim(const std::string& hash, const std::string& run_id);
+  void ShipRun(const std::string& run_id);
+  /// Called at the start of every Flush with what was shipped since the last one, in order and each
+  /// once; it may put further records. `rolled_back` follows a Flush that found the disk full. Not
+  /// set: nobody listens, nothing is gathered.
+  using Shipment = std::vector<std::pair<std::string, std::string>>;  // (slot hash or "", run id)
+  void SetShipper(std::function<void(const Shipment&)> shipper, std::function<void()> rolled_back) {
+    shipper_ = std::move(shipper);
+    rolled_back_ = std::move(rolled_back);
+  }
+
   void PutExpiry(keys::Expiring kind, std::int64_t at_ms, std::string_view id);
   void EraseExpiry(keys::Expiring kind, std::int64_t at_ms, std::string_view id);
   struct Due {
@@ -112,6 +142,10 @@ class Tables {
   std::size_t hot_bytes_ = 0;
   std::vector<Order::iterator> dirty_;
   std::map<std::string, std::optional<std::string>, std::less<>> pending_;
+  std::function<void(const Shipment&)> shipper_;
+  std::function<void()> rolled_back_;
+  Shipment shipment_;
+  std::set<std::pair<std::string, std::string>> shipped_;  // what shipment_ holds
   std::uint64_t open_batch_ = 1;
   std::uint64_t synced_ = 0;
   bool head_dirty_ = false;

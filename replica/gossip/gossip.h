@@ -1,0 +1,117 @@
+// Best-effort replication: every region tells the others what its own claims did, and passes on
+// what it heard, until all know all.
+//
+//   - A fresh frame is pushed to every peer at once.
+//   - Every interval each peer hears how far we are (a vector); from a peer's vector follows what
+//   it
+//     lacks, and anyone who has that sends it. The origin does so at once, others after a delay.
+//   - Nothing is said before it is durable, and nothing counts as heard before it is durable.
+//   - Now and then one part of the key space is compared by digest; a peer that differs asks for
+//   the
+//     origin's claims there again.
+//
+// Lost, repeated, reordered and late messages change nothing: frames apply in sequence or not at
+// all, and merging is a union.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "replica/env/transport.h"
+#include "replica/gossip/journal.h"
+#include "replica/gossip/message.pb.h"
+#include "replica/replica.h"
+
+namespace once {
+
+struct GossipOptions {
+  std::string region;
+  std::vector<std::string> peers;
+  std::int64_t interval_ms = 100;
+  std::int64_t resend_ms = 1000;  // no acknowledgement for so long: say it again
+  std::int64_t relay_ms = 400;    // a peer lacks another region's frame for so long: pass it on
+  std::int64_t digest_interval_ms = 1000;
+  std::size_t window_bytes = 512 * 1024;  // unacknowledged per peer
+  std::size_t message_bytes_max = 4u << 20;
+  std::int64_t skew_bound_ms = 1000;
+  std::int64_t hold_off_ms = 5000;  // a peer that sent something wrong is not listened to
+};
+
+/// Checks an origin's signature.
+using Verify = std::function<bool(const std::string& origin, const std::string& bytes,
+                                  const std::string& signature)>;
+
+class Gossip {
+ public:
+  Gossip(Replica& replica, Transport& transport, GossipOptions options, std::uint64_t incarnation,
+         Sign sign, Verify verify);
+  ~Gossip();
+
+  void Start();
+
+  struct PeerState {
+    double partition_seconds = 0;  // age of the oldest state the peer may be missing
+    std::uint64_t unacknowledged = 0;
+    std::uint64_t refused = 0;  // messages that were wrong
+  };
+  PeerState StateOf(const std::string& peer);
+  /// Called with the time from a frame's making to a peer's acknowledgement.
+  std::function<void(const std::string& peer, std::int64_t lag_ms)> on_lag;
+  /// A peer's clock is ahead by more than the bound.
+  std::function<void(const std::string& peer, std::int64_t ahead_ms)> on_future;
+
+  const Journal& journal() const { return journal_; }
+
+ private:
+  struct Unacknowledged {
+    std::uint64_t last_sequence;
+    std::int64_t made_us;
+  };
+  struct Peer {
+    Vector acknowledged;  // durable with the peer, as it last said
+    Vector sent;          // said since; forgotten when it did not help
+    std::map<Stream, std::int64_t> behind_since_us;
+    std::int64_t last_send_us = 0;
+    std::int64_t last_heard_us = 0;
+    std::int64_t held_off_until_us = 0;
+    std::deque<Unacknowledged>
+        own;  // own frames it has not acknowledged, oldest first; coarse when many
+    std::set<std::uint32_t> repair;  // buckets of its that we want again
+    std::uint64_t refused = 0;
+  };
+
+  void Tick();
+  void Receive(const std::string& from, const std::string& bytes);
+  bool Accept(const std::string& from, const GossipMessage& message);
+  void Hear(Peer& peer, const std::string& name, const GossipMessage& message);
+  void Take(const std::string& from, const SealedFrame& sealed);
+  void CompareDigest(const std::string& from, const BucketDigest& theirs);
+  void SendTo(const std::string& name, bool with_frames, const BucketDigest* digest = nullptr);
+  void AddFrames(Peer& peer, GossipMessage& message);
+  void Refuse(const std::string& name);
+  void SayNow();
+  void DropWhatAllHave();
+  std::int64_t NowMicros() const;
+  std::uint64_t DigestOf(const std::string& origin, std::uint32_t bucket, std::int64_t cutoff_ms);
+
+  Replica& replica_;
+  Transport& transport_;
+  const GossipOptions options_;
+  Verify verify_;
+  Journal journal_;
+  Vector flushed_;  // journal_.applied() when the last batch was written
+  Vector durable_;  // what may be told: the same of the last batch that was synced
+  std::map<std::string, Peer> peers_;
+  std::uint32_t next_bucket_ = 0;
+  std::int64_t next_digest_us_ = 0;
+  bool saying_ = false;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace once

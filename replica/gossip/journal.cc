@@ -1,0 +1,147 @@
+#include "replica/gossip/journal.h"
+
+#include "replica/env/check.h"
+#include "replica/storage/keys.h"
+
+namespace once {
+namespace {
+
+constexpr std::uint32_t kFrameFormat = 1;
+
+std::uint64_t LastSequence(const Frame& frame) {
+  return frame.first_sequence() + static_cast<std::uint64_t>(frame.changes_size()) - 1;
+}
+
+}  // namespace
+
+Journal::Journal(Tables& tables, std::string region, std::uint64_t incarnation, Sign sign)
+    : tables_(tables),
+      region_(std::move(region)),
+      incarnation_(incarnation),
+      sign_(std::move(sign)) {
+  Reload();
+  Check(applied_.count(own()) == 0, "an incarnation is minted once");
+}
+
+void Journal::Reload() {
+  applied_.clear();
+  dropped_.clear();
+  tables_.ScanRaw("v", keys::After("v"), [this](std::string_view, std::string_view value) {
+    Seen seen;
+    if (!seen.ParseFromArray(value.data(), static_cast<int>(value.size())))
+      throw KvUnreadable("a version vector does not parse");
+    applied_[{seen.origin(), seen.incarnation()}] = seen.sequence();
+    return true;
+  });
+}
+
+void Journal::Ship(const Tables::Shipment& shipment) {
+  Frame frame;
+  for (const auto& [hash, run_id] : shipment) {
+    Change change;
+    if (hash.empty()) {
+      const auto run = tables_.FindRun(run_id);
+      if (!run) continue;
+      *change.mutable_run() = *run;
+    } else {
+      const Slot* slot = tables_.FindSlot(hash);
+      if (!slot) continue;  // begun and forgotten within one batch
+      change.set_surface(slot->surface());
+      change.set_tenant(slot->tenant());
+      change.set_endpoint(slot->endpoint());
+      change.set_key(slot->key());
+      for (const Claim& claim : slot->claims())
+        if (claim.run_id() == run_id) *change.mutable_claim() = claim;
+      if (!change.has_claim()) continue;
+    }
+    *frame.add_changes() = std::move(change);
+    if (frame.changes_size() == static_cast<int>(kFrameChangesMax)) {
+      Seal(std::move(frame));
+      frame = Frame();
+    }
+  }
+  if (frame.changes_size() > 0) Seal(std::move(frame));
+}
+
+void Journal::Seal(Frame frame) {
+  frame.set_format(kFrameFormat);
+  frame.set_origin(region_);
+  frame.set_incarnation(incarnation_);
+  frame.set_first_sequence(applied_[own()] + 1);
+  frame.set_stamp_ms(tables_.head().stamp_ms());
+  SealedFrame sealed;
+  sealed.set_frame(frame.SerializeAsString());
+  sealed.set_signature(sign_(sealed.frame()));
+  Append(frame, sealed);
+  if (on_frame) on_frame(LastSequence(frame), frame.stamp_ms());
+}
+
+bool Journal::IsNext(const Frame& frame) const {
+  const auto at = applied_.find({frame.origin(), frame.incarnation()});
+  const std::uint64_t applied = at == applied_.end() ? 0 : at->second;
+  return frame.first_sequence() <= applied + 1 && LastSequence(frame) > applied;
+}
+
+void Journal::Keep(const Frame& frame, const SealedFrame& sealed) {
+  Append(frame, sealed);
+}
+
+void Journal::Append(const Frame& frame, const SealedFrame& sealed) {
+  const Stream stream{frame.origin(), frame.incarnation()};
+  tables_.PutRaw(keys::Frame(frame.origin(), frame.incarnation(), frame.first_sequence()),
+                 sealed.SerializeAsString());
+  applied_[stream] = LastSequence(frame);
+  Seen seen;
+  seen.set_origin(frame.origin());
+  seen.set_incarnation(frame.incarnation());
+  seen.set_sequence(LastSequence(frame));
+  tables_.PutRaw(keys::Seen(frame.origin(), frame.incarnation()), seen.SerializeAsString());
+}
+
+std::vector<SealedFrame> Journal::After(const Stream& stream, std::uint64_t after,
+                                        std::size_t bytes_max) const {
+  std::vector<SealedFrame> frames;
+  std::size_t bytes = 0;
+  const auto& [origin, incarnation] = stream;
+  tables_.ScanRaw(keys::Frame(origin, incarnation, after + 1),
+                  keys::After(keys::Frames(origin, incarnation)),
+                  [&](std::string_view key, std::string_view value) {
+                    // A gap: what should come next was dropped.
+                    if (frames.empty() && keys::ReadBig64(key.substr(key.size() - 8)) != after + 1)
+                      return false;
+                    bytes += value.size();
+                    if (!frames.empty() && bytes > bytes_max) return false;
+                    SealedFrame sealed;
+                    if (!sealed.ParseFromArray(value.data(), static_cast<int>(value.size())))
+                      throw KvUnreadable("a frame of the journal does not parse");
+                    frames.push_back(std::move(sealed));
+                    return true;
+                  });
+  return frames;
+}
+
+void Journal::DropUpto(const Stream& stream, std::uint64_t upto) {
+  std::uint64_t& dropped = dropped_[stream];
+  if (dropped >= upto) return;
+  const auto& [origin, incarnation] = stream;
+  std::vector<std::string> gone;
+  tables_.ScanRaw(keys::Frame(origin, incarnation, dropped + 1),
+                  keys::Frame(origin, incarnation, upto + 1),
+                  [&](std::string_view key, std::string_view) {
+                    gone.emplace_back(key);
+                    return true;
+                  });
+  for (std::string& key : gone) tables_.EraseRaw(std::move(key));
+  dropped = upto;
+}
+
+std::size_t Journal::CountFrames() const {
+  std::size_t count = 0;
+  tables_.ScanRaw("j", keys::After("j"), [&count](std::string_view, std::string_view) {
+    ++count;
+    return true;
+  });
+  return count;
+}
+
+}  // namespace once

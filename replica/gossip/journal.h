@@ -1,0 +1,74 @@
+// The journal: what was said, by whom, in order. Frames of every origin are kept as their origin
+// signed them, so that any region can pass them on; they go when every peer has them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "replica/gossip/message.pb.h"
+#include "replica/storage/tables.h"
+
+namespace once {
+
+/// (origin region, incarnation): one unbroken run of sequences.
+using Stream = std::pair<std::string, std::uint64_t>;
+/// How far each stream is known; absent is 0.
+using Vector = std::map<Stream, std::uint64_t>;
+
+inline constexpr std::size_t kFrameChangesMax = 256;
+
+/// Signs with this region's key.
+using Sign = std::function<std::string(const std::string& bytes)>;
+
+class Journal {
+ public:
+  /// Reads what the store has. `incarnation` must be new for this region: a restored backup must
+  /// not say other things under old numbers.
+  Journal(Tables& tables, std::string region, std::uint64_t incarnation, Sign sign);
+
+  /// Forgets what it knows and reads the store again, after a batch was undone.
+  void Reload();
+
+  /// What is merged or said here, durable or about to be.
+  const Vector& applied() const { return applied_; }
+  Stream own() const { return {region_, incarnation_}; }
+
+  /// Turns what changed since the last flush into signed frames, in the same batch.
+  void Ship(const Tables::Shipment& shipment);
+  /// Called for every own frame made, before it is durable.
+  std::function<void(std::uint64_t last_sequence, std::int64_t stamp_ms)> on_frame;
+
+  /// True when `frame` is the next of its stream, or overlaps it; false for a gap or a repetition.
+  bool IsNext(const Frame& frame) const;
+  /// Remembers a foreign frame that is being merged, in the batch that merges it.
+  void Keep(const Frame& frame, const SealedFrame& sealed);
+
+  /// Frames of `stream` after the one that ends with `after`, in order, of about `bytes_max` in all
+  /// but at least one; empty when there are none, or when they have been dropped. Frames travel
+  /// whole, so whoever has `after` has all of its frame.
+  std::vector<SealedFrame> After(const Stream& stream, std::uint64_t after,
+                                 std::size_t bytes_max) const;
+  /// Drops frames that every peer has: all of `stream` up to `upto`.
+  void DropUpto(const Stream& stream, std::uint64_t upto);
+
+  /// Frames kept, for tests.
+  std::size_t CountFrames() const;
+
+ private:
+  void Append(const Frame& frame, const SealedFrame& sealed);
+  void Seal(Frame frame);
+
+  Tables& tables_;
+  const std::string region_;
+  const std::uint64_t incarnation_;
+  Sign sign_;
+  Vector applied_;
+  Vector dropped_;  // frames up to here are gone from disk
+};
+
+}  // namespace once

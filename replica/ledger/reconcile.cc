@@ -1,0 +1,122 @@
+// Many regions, one survivor: merging what others say, and dealing with one's own losers.
+#include <algorithm>
+
+#include "conflict/merge.h"
+#include "conflict/supersede.h"
+#include "conflict/survivor.h"
+#include "conflict/tally.h"
+#include "conflict/window.h"
+#include "replica/api/digest.h"
+#include "replica/ledger/effects.h"
+#include "replica/ledger/ledger.h"
+#include "replica/ledger/workflows.h"
+
+namespace once {
+namespace {
+
+constexpr const char* kLossReason = "cross_region_dedup_loss";
+constexpr std::uint32_t kSlotFormat = 1;
+
+}  // namespace
+
+Answer Ledger::Merge(const Frame& frame, const Stamp& stamp) {
+  Answer answer;
+  answer.kind = Answer::Kind::kDone;
+  for (const Change& change : frame.changes()) {
+    if (change.has_claim()) MergeClaimChange(change, stamp, answer);
+    if (change.has_run()) MergeRunChange(change);
+  }
+  return answer;
+}
+
+void Ledger::MergeClaimChange(const Change& change, const Stamp& stamp, Answer& answer) {
+  const std::string hash = SlotKey(static_cast<std::uint8_t>(change.surface()), change.tenant(),
+                                   change.endpoint(), change.key());
+  Slot* slot = tables_.FindSlot(hash);
+  const bool fresh = slot == nullptr;
+  if (fresh) {
+    // The size bound is for callers: what another region promised is kept here all the same.
+    slot = &tables_.NewSlot(hash);
+    slot->set_format(kSlotFormat);
+    slot->set_surface(change.surface());
+    slot->set_tenant(change.tenant());
+    slot->set_endpoint(change.endpoint());
+    slot->set_key(change.key());
+  }
+  const Merged merged = MergeClaim(*slot, change.claim());
+  if (merged == Merged::kCollision) ++answer.collisions;
+  if (merged == Merged::kUnchanged && !fresh) return;
+  answer.woken.push_back(hash);
+  Reconcile(hash, *slot, stamp, answer);
+  fresh ? Index(*slot, hash) : Reindex(*slot, hash);
+  tables_.Touch(hash);
+}
+
+void Ledger::MergeRunChange(const Change& change) {
+  const Run& theirs = change.run();
+  const auto mine = tables_.FindRun(theirs.run_id());
+  if (mine && mine->version() >= theirs.version()) return;
+  tables_.PutRun(theirs);
+  if (IsTerminal(theirs.status()) && options_.run_retention_ms != 0)
+    tables_.PutExpiry(keys::Expiring::kRun,
+                      SaturatingAdd(theirs.updated_ms(), static_cast<std::int64_t>(options_.run_retention_ms)),
+                      theirs.run_id());
+}
+
+void Ledger::Reconcile(const std::string& hash, Slot& slot, const Stamp& stamp, Answer& answer) {
+  if (slot.claims_size() < 2) return;
+  if (Supersede(slot, options_.region, stamp.now_ms, options_.skew_ms) > 0)
+    for (const Claim& claim : slot.claims())
+      if (claim.region() == options_.region && claim.state() == SUPERSEDED)
+        tables_.ShipClaim(hash, claim.run_id());
+  const std::vector<Loss> losses = NewLosses(slot, options_.region, stamp.now_ms);
+  for (const Loss& loss : losses) Lose(hash, slot, loss, stamp, answer);
+  RecordLosses(slot, losses);
+}
+
+void Ledger::Lose(const std::string& hash, const Slot& slot, const Loss& loss, const Stamp& stamp,
+                  Answer& answer) {
+  const auto fingerprint = [&slot](const std::string& run_id) -> std::string {
+    for (const Claim& claim : slot.claims())
+      if (claim.run_id() == run_id) return claim.fingerprint();
+    return "";
+  };
+  Head& head = tables_.head();
+  head.set_conflicts(head.conflicts() + 1);
+  Conflict conflict;
+  conflict.set_format(1);
+  conflict.set_sequence(head.conflicts());
+  conflict.set_tenant(slot.tenant());
+  conflict.set_endpoint(slot.endpoint());
+  conflict.set_winner(loss.first_winner());
+  conflict.set_loser(loss.run_id());
+  conflict.set_region_pair(loss.region_pair());
+  conflict.set_payload_divergent(fingerprint(loss.run_id()) != fingerprint(loss.first_winner()));
+  conflict.set_detected_ms(stamp.now_ms);
+  conflict.set_slot_hash(hash);
+  if (auto run = tables_.FindRun(loss.run_id())) {
+    const EffectContext context{tables_,       stamp, options_.region,
+                                loss.run_id(), 1,     options_.run_retention_ms};
+    conflict.set_loser_had_completed(run->status() == RUN_COMPLETED);
+    run->set_completed_before(run->status() == RUN_COMPLETED);
+    if (run->status() != RUN_CANCELLED) CancelRunNow(*run, kLossReason, context);
+    answer.cancelled_runs.push_back(loss.run_id());
+  }
+  tables_.PutConflict(conflict);
+  answer.conflicts.push_back(std::move(conflict));
+}
+
+Answer Ledger::Reassert_(const Reassert& reassert) {
+  Answer answer;
+  answer.kind = Answer::Kind::kDone;
+  tables_.VisitSlots(static_cast<std::uint8_t>(reassert.bucket()),
+                     [this](const std::string& hash, const Slot& slot) {
+                       for (const Claim& claim : slot.claims())
+                         if (claim.region() == options_.region)
+                           tables_.ShipClaim(hash, claim.run_id());
+                     });
+  tables_.TouchHead();
+  return answer;
+}
+
+}  // namespace once

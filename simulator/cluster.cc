@@ -1,0 +1,137 @@
+#include "simulator/cluster.h"
+
+#include <algorithm>
+
+#include "replica/api/digest.h"
+#include "replica/env/check.h"
+
+namespace once {
+namespace {
+
+constexpr const char* kEndpoint = "POST /pay";
+
+// Stands for a signature: nobody in this world forges one except on purpose.
+std::string Seal(const std::string& origin, const std::string& bytes) {
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  for (const std::string* part : {&origin, &bytes})
+    for (const char c : *part) hash = (hash ^ static_cast<std::uint8_t>(c)) * 0x100000001b3u;
+  return keys::Big64(hash);
+}
+
+}  // namespace
+
+Cluster::Cluster(ClusterOptions options)
+    : options_(std::move(options)), random_(options_.seed), network_(time_, random_) {
+  for (const std::string& region : options_.regions) {
+    nodes_[region].disk = std::make_unique<MemoryDisk>();
+    Restart(region);
+  }
+}
+
+Cluster::~Cluster() {
+  for (auto& [region, node] : nodes_) Stop(node);
+}
+
+void Cluster::Stop(Node& node) {
+  node.gossip.reset();
+  node.replica.reset();
+  node.transport.reset();
+  node.store.reset();
+  node.metrics.reset();
+  node.scheduler.reset();
+}
+
+void Cluster::Restart(const std::string& region) {
+  Node& node = nodes_.at(region);
+  Check(!node.replica, "a region is started once");
+  node.scheduler = std::make_unique<NodeScheduler>(time_, node.wall_offset_ms);
+  node.metrics = std::make_unique<Metrics>(16);
+  node.store = std::make_unique<MemoryStore>(*node.disk, *node.scheduler);
+  node.transport = std::make_unique<SimulatedTransport>(network_, region);
+  Config config;
+  config.region = region;
+  config.lease_ms = options_.lease_ms;
+  config.route_retention_ms = options_.retention_ms;
+  node.replica = std::make_unique<Replica>(
+      World{*node.scheduler, *node.store, [this] { return random_.Next(); }}, config,
+      *node.metrics);
+  GossipOptions gossip = options_.gossip;
+  gossip.region = region;
+  gossip.peers.clear();
+  for (const std::string& peer : options_.regions)
+    if (peer != region) gossip.peers.push_back(peer);
+  node.gossip = std::make_unique<Gossip>(
+      *node.replica, *node.transport, gossip, random_.Next(),
+      [region](const std::string& bytes) { return Seal(region, bytes); },
+      [](const std::string& origin, const std::string& bytes, const std::string& signature) {
+        return Seal(origin, bytes) == signature;
+      });
+  node.replica->Start([&node](bool started) {
+    if (started) node.gossip->Start();
+  });
+}
+
+void Cluster::Crash(const std::string& region) {
+  Node& node = nodes_.at(region);
+  Stop(node);
+  node.disk->Crash(random_);
+}
+
+void Cluster::JumpWall(const std::string& region, std::int64_t delta_ms) {
+  Node& node = nodes_.at(region);
+  node.wall_offset_ms += delta_ms;
+  if (node.scheduler) node.scheduler->JumpWall(delta_ms);
+}
+
+void Cluster::Partition(const std::vector<std::string>& one,
+                        const std::vector<std::string>& other) {
+  for (const std::string& a : one)
+    for (const std::string& b : other) {
+      network_.Cut(a, b);
+      network_.Cut(b, a);
+    }
+}
+
+void Cluster::Heal() {
+  network_.MendAll();
+}
+
+void Cluster::Submit(const std::string& region, Command command, Replica::Done done) {
+  Node& node = nodes_.at(region);
+  Check(node.replica != nullptr, "only a region that is up hears callers");
+  node.scheduler->Post([&node, command = std::move(command), done = std::move(done)] {
+    node.replica->Submit(command, done);
+  });
+}
+
+bool Cluster::Converged() {
+  Vector all;
+  for (const auto& [region, node] : nodes_) {
+    if (!node.gossip) continue;
+    for (const auto& [stream, sequence] : node.gossip->journal().applied())
+      all[stream] = std::max(all[stream], sequence);
+  }
+  return std::all_of(nodes_.begin(), nodes_.end(), [&all](const auto& entry) {
+    return !entry.second.gossip || entry.second.gossip->journal().applied() == all;
+  });
+}
+
+Command BeginCommand(const std::string& tenant, const std::string& key, std::uint64_t body,
+                     std::uint64_t lease_ms, std::uint64_t retention_ms) {
+  Command command;
+  Begin& begin = *command.mutable_begin();
+  SlotRef& slot = *begin.mutable_slot();
+  slot.set_surface(CLAIM);
+  slot.set_tenant(tenant);
+  slot.set_endpoint(kEndpoint);
+  slot.set_key(key);
+  slot.set_hash(SlotKey(CLAIM, tenant, kEndpoint, key));
+  begin.set_actor("caller");
+  begin.set_fingerprint(std::string(Bytes(Sha256(keys::Big64(body)))));
+  begin.set_fingerprint_version(1);
+  begin.set_lease_ms(lease_ms);
+  begin.set_retention_ms(retention_ms);
+  return command;
+}
+
+}  // namespace once

@@ -1,0 +1,88 @@
+// Regions in one simulated world: the production Replica and Gossip of each over simulated time,
+// network and disk. Random runs and handwritten stories share it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "replica/config.h"
+#include "replica/gossip/gossip.h"
+#include "replica/metrics.h"
+#include "replica/replica.h"
+#include "simulator/memory_store.h"
+#include "simulator/network.h"
+#include "simulator/node_scheduler.h"
+
+namespace once {
+
+struct ClusterOptions {
+  std::vector<std::string> regions = {"ap", "eu", "us"};
+  std::uint64_t seed = 1;
+  std::uint64_t retention_ms = 24ull * 3600 * 1000;
+  std::uint64_t lease_ms = 2000;
+  GossipOptions gossip;  // region and peers are filled in
+};
+
+class Cluster {
+ public:
+  explicit Cluster(ClusterOptions options);
+  ~Cluster();
+
+  VirtualScheduler& time() { return time_; }
+  Network& network() { return network_; }
+  Random& random() { return random_; }
+  const std::vector<std::string>& regions() const { return options_.regions; }
+  const ClusterOptions& options() const { return options_; }
+
+  bool IsUp(const std::string& region) const { return nodes_.at(region).replica != nullptr; }
+  /// Loses what was not synced (a random suffix of it survives), and every timer.
+  void Crash(const std::string& region);
+  void Restart(const std::string& region);
+  void Pause(const std::string& region) { nodes_.at(region).scheduler->Pause(); }
+  void Resume(const std::string& region) { nodes_.at(region).scheduler->Resume(); }
+  bool IsPaused(const std::string& region) const { return nodes_.at(region).scheduler->paused(); }
+  void JumpWall(const std::string& region, std::int64_t delta_ms);
+  MemoryDisk& disk(const std::string& region) { return *nodes_.at(region).disk; }
+  /// Only while the region is up.
+  Replica& replica(const std::string& region) { return *nodes_.at(region).replica; }
+  Gossip& gossip(const std::string& region) { return *nodes_.at(region).gossip; }
+
+  /// Both directions between every pair across the two sides.
+  void Partition(const std::vector<std::string>& one, const std::vector<std::string>& other);
+  void Heal();
+
+  /// Sends a command to a region; `done` gets nothing when the process dies first.
+  void Submit(const std::string& region, Command command, Replica::Done done);
+
+  /// True when every region that is up has merged all that any of them has said.
+  bool Converged();
+
+ private:
+  struct Node {
+    std::unique_ptr<MemoryDisk> disk;
+    std::int64_t wall_offset_ms = 0;
+    std::unique_ptr<NodeScheduler> scheduler;
+    std::unique_ptr<Metrics> metrics;
+    std::unique_ptr<MemoryStore> store;
+    std::unique_ptr<SimulatedTransport> transport;
+    std::unique_ptr<Replica> replica;
+    std::unique_ptr<Gossip> gossip;
+  };
+  void Stop(Node& node);
+
+  ClusterOptions options_;
+  Random random_;
+  VirtualScheduler time_;
+  Network network_;
+  std::map<std::string, Node> nodes_;
+};
+
+/// The Begin of a simulated caller.
+Command BeginCommand(const std::string& tenant, const std::string& key, std::uint64_t body,
+                     std::uint64_t lease_ms, std::uint64_t retention_ms);
+
+}  // namespace once

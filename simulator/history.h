@@ -1,0 +1,97 @@
+// What happened in a run: the operations of callers, the faults, and what followed. Checkers judge
+// it, the report shows it, history.jsonl keeps it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace once {
+
+/// One call of one caller and the answer it got. Times are milliseconds since the start of the run.
+struct Operation {
+  enum class Kind { kBegin, kSettle, kLookUp };
+  enum class Answer {
+    kNone,         // the caller never heard: the process died, or it gave up
+    kExecute, kReplay, kInFlight, kMismatch, kDone, kStaleFence, kNotFound, kFull, kUnavailable,
+  };
+  std::uint64_t id = 0;
+  Kind kind = Kind::kBegin;
+  std::string region;
+  std::string tenant;
+  std::string key;
+  std::uint64_t body = 0;         // what the request says; equal bodies have equal fingerprints
+  std::int64_t invoked_ms = 0;
+  std::int64_t returned_ms = -1;  // -1 with kNone
+  Answer answer = Answer::kNone;
+  std::string run_id;
+  std::uint64_t fence = 0;
+  std::uint32_t status = 0;       // of a settled or replayed outcome
+  std::string answer_body;
+};
+
+/// A stretch of time in which something was wrong on purpose.
+struct Fault {
+  enum class Kind { kCut, kClog, kCrash, kPause, kSlowDisk, kSyncFailure, kDiskFull, kClockJump, kLossyLinks };
+  Kind kind = Kind::kCut;
+  std::int64_t from_ms = 0;
+  std::int64_t to_ms = 0;
+  std::string region;             // the one concerned; for kCut and kClog the sending side
+  std::string other;              // kCut and kClog: the receiving side
+  std::int64_t amount = 0;        // clock jump or delay in ms, loss in percent
+};
+
+/// A run that lost, as its home region recorded it.
+struct LostRun {
+  std::int64_t detected_ms = 0;
+  std::string region;
+  std::string tenant;
+  std::string key;
+  std::string winner;
+  std::string loser;
+  std::string region_pair;
+  bool payload_divergent = false;
+  bool loser_had_completed = false;
+};
+
+/// Time from a frame's making to a peer's acknowledgement.
+struct LagSample {
+  std::int64_t at_ms = 0;
+  std::string from;
+  std::string to;
+  std::int64_t lag_ms = 0;
+};
+
+/// How long after the end of the faults (or after the write, without faults) a key was the same in
+/// every region.
+struct Convergence {
+  std::string key;
+  std::int64_t took_ms = 0;
+};
+
+struct Violation {
+  std::string checker;
+  std::string what;
+  std::int64_t at_ms = 0;
+};
+
+struct History {
+  std::uint64_t seed = 0;
+  std::string scenario;
+  std::vector<std::string> regions;
+  std::vector<std::pair<std::string, std::string>> options;  // as drawn, for people
+  std::int64_t safety_ms = 0;      // when the safety phase ended and the healing began
+  std::int64_t end_ms = 0;
+  std::int64_t lag_bound_ms = 0;   // advertised
+  std::vector<Operation> operations;
+  std::vector<Fault> faults;
+  std::vector<LostRun> lost;
+  std::vector<LagSample> lags;
+  std::vector<Convergence> convergences;
+  std::vector<Violation> violations;
+  std::uint64_t messages = 0;
+  std::uint64_t message_bytes = 0;
+  std::uint64_t trace_hash = 0;
+};
+
+}  // namespace once

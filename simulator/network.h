@@ -1,0 +1,86 @@
+// The network between simulated regions: every message is delivered, late, twice or never, as the
+// rules of the moment and the seed say.
+//
+// The promise it respects is Transport's: a message that arrives is whole and its sender is true.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "replica/env/random.h"
+#include "replica/env/transport.h"
+#include "simulator/virtual_scheduler.h"
+
+namespace once {
+
+struct LinkRules {
+  std::int64_t delay_ms = 5;
+  std::int64_t jitter_ms = 5;  // reorders, when it exceeds the gap between messages
+  std::uint32_t loss_percent = 0;
+  std::uint32_t repeat_percent = 0;
+  std::uint32_t very_late_permille = 0;  // delivered much later, by up to `very_late_ms`
+  std::int64_t very_late_ms = 20'000;
+};
+
+class Network {
+ public:
+  Network(VirtualScheduler& scheduler, Random& random) : scheduler_(scheduler), random_(random) {}
+
+  void SetRules(LinkRules rules) { rules_ = rules; }
+  /// One direction at a time; a symmetric cut is two of them.
+  void Cut(const std::string& from, const std::string& to) { cuts_.insert({from, to}); }
+  void Mend(const std::string& from, const std::string& to) { cuts_.erase({from, to}); }
+  void MendAll() { cuts_.clear(); }
+  bool IsCut(const std::string& from, const std::string& to) const {
+    return cuts_.count({from, to}) > 0;
+  }
+  /// Messages on this direction pile up, and come out in another order when released.
+  void Clog(const std::string& from, const std::string& to) { clogs_[{from, to}]; }
+  void Unclog(const std::string& from, const std::string& to);
+  void UnclogAll();
+
+  std::uint64_t delivered() const { return delivered_; }
+  std::uint64_t bytes() const { return bytes_; }
+
+ private:
+  friend class SimulatedTransport;
+  using Link = std::pair<std::string, std::string>;
+
+  void Send(const std::string& from, const std::string& to, std::string message);
+  void Deliver(const Link& link, std::string message, std::int64_t delay_ms);
+
+  VirtualScheduler& scheduler_;
+  Random& random_;
+  LinkRules rules_;
+  std::set<Link> cuts_;
+  std::map<Link, std::vector<std::string>> clogs_;
+  std::map<std::string, Transport::Receive> receivers_;  // the regions that are up
+  std::uint64_t delivered_ = 0;
+  std::uint64_t bytes_ = 0;
+};
+
+/// One region's end of the network, for as long as its process lives.
+class SimulatedTransport : public Transport {
+ public:
+  SimulatedTransport(Network& network, std::string region)
+      : network_(network), region_(std::move(region)) {}
+  ~SimulatedTransport() override { network_.receivers_.erase(region_); }
+
+  void Send(const std::string& to, std::string message) override {
+    network_.Send(region_, to, std::move(message));
+  }
+  std::size_t Unsent(const std::string&) const override { return 0; }
+  void SetReceiver(Receive receive) override { network_.receivers_[region_] = std::move(receive); }
+
+ private:
+  Network& network_;
+  const std::string region_;
+};
+
+}  // namespace once
