@@ -32,7 +32,9 @@ struct Operation {
 
 /// A stretch of time in which something was wrong on purpose.
 struct Fault {
-  enum class Kind { kCut, kClog, kCrash, kPause, kSlowDisk, kSyncFailure, kDiskFull, kClockJump, kLossyLinks };
+  enum class Kind {
+    kCut, kClog, kCrash, kPause, kSlowDisk, kSyncFailure, kDiskFull, kClockJump, kLossyLinks,
+  };
   Kind kind = Kind::kCut;
   std::int64_t from_ms = 0;
   std::int64_t to_ms = 0;
