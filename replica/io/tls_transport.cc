@@ -91,7 +91,7 @@ class TlsTransport::Impl : public std::enable_shared_from_this<Impl> {
   void Accept();
   void Take(tcp::socket socket);
   std::string Admit(std::uint64_t id, const std::string& region);
-  void Replace(std::uint64_t id);
+  void Welcome(std::uint64_t id);
   void Deliver(std::uint64_t id, std::string message);
   void Leave(std::uint64_t id, PeerConnection::End end, const std::string& why);
 
@@ -218,7 +218,7 @@ void TlsTransport::Impl::Down(Link& link, PeerConnection::End end, const std::st
   link.retry.expires_after(std::chrono::milliseconds(half + random_.Below(half + 1)));
   link.retry.async_wait([weak = weak_from_this(), &link](const error_code& error) {
     const auto self = weak.lock();
-    if (self && !error) self->Dial(link);
+    if (self && !error && !link.connection) self->Dial(link);
   });
 }
 
@@ -259,7 +259,7 @@ void TlsTransport::Impl::Take(tcp::socket socket) {
   const std::uint64_t id = ++last_id_;
   PeerConnection::Events events;
   events.admit = [this, id](const std::string& region) { return Admit(id, region); };
-  events.up = [this, id] { Replace(id); };
+  events.up = [this, id] { Welcome(id); };
   events.message = [this, id](std::string message) { Deliver(id, std::move(message)); };
   events.written = [] {};
   events.ended = [this, id](PeerConnection::End end, const std::string& why) {
@@ -278,13 +278,18 @@ std::string TlsTransport::Impl::Admit(std::uint64_t id, const std::string& regio
 // A peer speaks on one connection: whoever dials again has given up the one before, even when its
 // end has not been heard here. Only once it is up: a peer that was led here by mistake looks at our
 // certificate and leaves.
-void TlsTransport::Impl::Replace(std::uint64_t id) {
+void TlsTransport::Impl::Welcome(std::uint64_t id) {
   const std::string& region = incoming_.at(id).region;
   for (auto at = incoming_.begin(); at != incoming_.end();) {
     const bool older = at->first < id && at->second.region == region;
     if (older) at->second.connection->Close();
     at = older ? incoming_.erase(at) : std::next(at);
   }
+  // Who dials us is there: no need to wait out the backoff.
+  Link& link = links_.at(region);
+  if (link.connection) return;
+  link.retry.cancel();
+  Dial(link);
 }
 
 void TlsTransport::Impl::Deliver(std::uint64_t id, std::string message) {

@@ -74,6 +74,17 @@ TEST(TlsTransport, ARestartedPeerIsFoundAgain) {
   EXPECT_EQ(regions["us"].CountersOf("eu").connects, 2u);
 }
 
+TEST(TlsTransport, APeerThatDialsIsDialledAtOnce) {
+  Regions regions;
+  const auto patient = [](TlsTransportOptions& options) {
+    options.retry_ms_min = options.retry_ms_max = 3'600'000;
+  };
+  ASSERT_EQ(regions.Open("us", {"eu"}, patient), "");
+  ASSERT_TRUE(regions.Until([&] { return regions.Link("us", "eu").accepted() == 1; }));
+  ASSERT_EQ(regions.Open("eu", {"us"}), "");
+  EXPECT_TRUE(regions.Until([&] { return regions.Connected("us", "eu"); }));
+}
+
 TEST(TlsTransport, S_11_TheQueueOfAPeerIsBoundedAndKeepsTheOldest) {
   Regions regions;
   const auto bounded = [](TlsTransportOptions& options) { options.queue_bytes_max = 5000; };
