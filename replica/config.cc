@@ -3,10 +3,13 @@
 #include <cmath>
 #include <fstream>
 #include <functional>
+#include <map>
 #include <set>
 #include <sstream>
 #define TOML_EXCEPTIONS 1
 #include <toml++/toml.h>
+
+#include "replica/ledger/run_id.h"
 
 namespace once {
 namespace {
@@ -164,6 +167,29 @@ void ReadPolicies(const toml::table& root, Config& config) {
   }
 }
 
+void ReadCluster(const toml::table& root, Config& config) {
+  Section cluster(root, "cluster");
+  cluster.Read("peer_listen", config.peer_listen);
+  cluster.Read("certificate_file", config.peer_certificate_file);
+  cluster.Read("key_file", config.peer_key_file);
+  cluster.Read("ca_file", config.peer_ca_file);
+  cluster.Read("certificates_dir", config.peer_certificates_dir);
+  cluster.Read("fault_injection", config.fault_injection);
+  cluster.Read("replication_lag_bound_ms", config.replication_lag_bound_ms);
+  cluster.RefuseUnknown();
+  const auto* list = root.get("peer");
+  if (!list) return;
+  if (!list->is_array_of_tables()) throw std::runtime_error("peer must be written as [[peer]]");
+  for (const auto& node : *list->as_array()) {
+    toml::table wrapper{{"peer", *node.as_table()}};
+    Section section(wrapper, "peer");
+    PeerAddress& peer = config.peers.emplace_back();
+    section.Read("region", peer.region);
+    section.Read("address", peer.address);
+    section.RefuseUnknown();
+  }
+}
+
 Config Read(const toml::table& root) {
   Config config;
   ReadNode(root, config);
@@ -174,6 +200,7 @@ Config Read(const toml::table& root) {
   Section auth(root, "auth");
   auth.Read("credentials_file", config.credentials_file);
   auth.RefuseUnknown();
+  ReadCluster(root, config);
   ReadStorage(root, config);
   Section log(root, "log");
   log.Read("level", config.log_level);
@@ -181,15 +208,71 @@ Config Read(const toml::table& root) {
   log.RefuseUnknown();
   ReadLimits(root, config.limits);
   ReadPolicies(root, config);
-  static const std::set<std::string> kSections = {"node",    "tls", "auth",   "retention", "claims",
-                                                  "storage", "log", "limits", "policy"};
+  static const std::set<std::string> kSections = {"node", "tls",       "auth",   "cluster",
+                                                  "peer", "retention", "claims", "storage",
+                                                  "log",  "limits",    "policy"};
   for (const auto& [key, value] : root)
     if (!kSections.count(std::string(key.str())))
       throw std::runtime_error("unknown section [" + std::string(key.str()) + "]");
   return config;
 }
 
+// Relations within [cluster]; empty when all hold.
+std::string ValidateCluster(const Config& config) {
+  if (config.replication_lag_bound_ms < 1 || config.replication_lag_bound_ms > 60'000)
+    return "[cluster] replication_lag_bound_ms must be 1 to 60000";
+  if (config.peers.empty())
+    return config.peer_listen.empty() ? "" : "[cluster] peer_listen is of no use without [[peer]]";
+  const auto listen = ParseAddress(config.peer_listen);
+  if (!listen) return "[cluster] peer_listen must be ADDRESS:PORT";
+  if (config.peer_certificate_file.empty() || config.peer_key_file.empty() ||
+      config.peer_ca_file.empty() || config.peer_certificates_dir.empty())
+    return "[cluster] with [[peer]] needs certificate_file, key_file, ca_file and certificates_dir";
+  bool loopback = IsLoopback(config.listen_address) && IsLoopback(listen->host);
+  std::map<std::string, std::string> regions = {{RegionCode(config.region), config.region}};
+  for (const PeerAddress& peer : config.peers) {
+    if (!IsRegionName(peer.region)) return "[[peer]] region must be 1 to 32 of a-z, 0-9 and -";
+    const auto address = ParseAddress(peer.address);
+    if (!address || address->port == 0)
+      return "[[peer]] " + peer.region + " needs an address HOST:PORT";
+    loopback = loopback && IsLoopback(address->host);
+    const auto [other, added] = regions.emplace(RegionCode(peer.region), peer.region);
+    if (added) continue;
+    if (other->second == peer.region)
+      return "[[peer]] " + peer.region +
+             (peer.region == config.region ? " is this node's own region" : " is there twice");
+    return "regions " + other->second + " and " + peer.region +
+           " have the same code in run ids and cannot form one deployment: rename one";
+  }
+  if (config.fault_injection && !loopback)
+    return "[cluster] fault_injection is for development clusters whose addresses are all loopback";
+  return "";
+}
+
 }  // namespace
+
+std::optional<NetworkAddress> ParseAddress(std::string_view text) {
+  const auto colon = text.rfind(':');
+  if (colon == std::string_view::npos) return std::nullopt;
+  std::string_view host = text.substr(0, colon);
+  const std::string port(text.substr(colon + 1));
+  if (host.size() > 2 && host.front() == '[' && host.back() == ']')
+    host = host.substr(1, host.size() - 2);
+  if (host.empty() || port.empty() || port.size() > 5 ||
+      port.find_first_not_of("0123456789") != std::string::npos || std::stoul(port) > 65535)
+    return std::nullopt;
+  return NetworkAddress{std::string(host), static_cast<std::uint16_t>(std::stoul(port))};
+}
+
+bool IsLoopback(std::string_view host) {
+  return host == "::1" || (host.substr(0, 4) == "127." &&
+                           host.find_first_not_of("0123456789.") == std::string_view::npos);
+}
+
+bool IsRegionName(std::string_view name) {
+  return !name.empty() && name.size() <= 32 &&
+         name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == std::string_view::npos;
+}
 
 std::variant<Config, std::string> ParseConfig(std::string_view text) {
   try {
@@ -217,9 +300,7 @@ std::variant<Config, std::string> LoadConfig(const std::string& path) {
 
 std::string ValidateConfig(const Config& config) {
   constexpr std::uint64_t kDayMs = 24ull * 3600 * 1000;
-  if (config.region.empty() || config.region.size() > 32 ||
-      config.region.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") != std::string::npos)
-    return "[node] region must be 1 to 32 of a-z, 0-9 and -";
+  if (!IsRegionName(config.region)) return "[node] region must be 1 to 32 of a-z, 0-9 and -";
   if (config.route_retention_ms != 0 && config.route_retention_ms < kDayMs && !config.test_seams)
     return "[retention] routes_seconds must be at least 86400 (or 0, never): callers rely on 24 "
            "hours";
@@ -237,7 +318,7 @@ std::string ValidateConfig(const Config& config) {
   static const std::set<std::string> kLevels = {"trace", "debug", "info", "warn", "error"};
   if (!kLevels.count(config.log_level))
     return "[log] level must be trace, debug, info, warn or error";
-  return "";
+  return ValidateCluster(config);
 }
 
 const char* PolicyName(MismatchPolicy policy) {

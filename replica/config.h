@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -14,6 +15,11 @@
 namespace once {
 
 enum class SpecProfile { kV11, kV17 };
+
+struct PeerAddress {
+  std::string region;
+  std::string address;  // HOST:PORT; an IPv6 literal may stand in brackets
+};
 
 struct Config {
   // [node]
@@ -39,6 +45,16 @@ struct Config {
   std::uint64_t claim_retention_ms = 24ull * 3600 * 1000;
   std::uint64_t run_retention_ms = 7ull * 24 * 3600 * 1000;
   std::uint64_t invocation_retention_ms = 14ull * 24 * 3600 * 1000;  // advertised; Layer 2
+
+  // [cluster], and its [[peer]] tables; without peers the region stands alone
+  std::string peer_listen;
+  std::vector<PeerAddress> peers;
+  std::string peer_certificate_file;
+  std::string peer_key_file;
+  std::string peer_ca_file;
+  std::string peer_certificates_dir;  // holds <region>.crt of every peer
+  bool fault_injection = false;       // development only: all addresses must be loopback
+  std::int64_t replication_lag_bound_ms = 5000;
 
   // [claims]
   std::uint64_t lease_ms = 30'000;
@@ -68,6 +84,17 @@ std::variant<Config, std::string> LoadConfig(const std::string& path);
 
 /// Relations between options that a single value cannot show; empty when all hold.
 std::string ValidateConfig(const Config& config);
+
+struct NetworkAddress {
+  std::string host;
+  std::uint16_t port = 0;
+};
+/// HOST:PORT or [HOST]:PORT; nothing when it is neither.
+std::optional<NetworkAddress> ParseAddress(std::string_view text);
+/// True for a loopback IP literal; a name is never one, as it may come to mean anything.
+bool IsLoopback(std::string_view host);
+/// 1 to 32 of a-z, 0-9 and -.
+bool IsRegionName(std::string_view name);
 
 const char* PolicyName(MismatchPolicy policy);
 /// False when `name` is none of reject, observe, off.

@@ -10,13 +10,16 @@
 
 #include "replica/api/api.h"
 #include "replica/env/check.h"
+#include "replica/gossip/gossip.h"
 #include "replica/io/asio_scheduler.h"
 #include "replica/io/data_directory.h"
 #include "replica/io/http_listener.h"
 #include "replica/io/key_file.h"
 #include "replica/io/log.h"
+#include "replica/io/region_key.h"
 #include "replica/io/rocks_store.h"
 #include "replica/io/tls.h"
+#include "replica/io/tls_transport.h"
 #include "replica/replica.h"
 
 namespace once {
@@ -60,6 +63,7 @@ class Node {
  private:
   std::string OpenStore();
   std::string OpenApi();
+  std::string OpenCluster();
   std::string Listen();
   std::string Reload();
   void Stop();
@@ -77,6 +81,10 @@ class Node {
   std::optional<DataDirectory> directory_;
   std::unique_ptr<RocksStore> store_;
   std::unique_ptr<Replica> replica_;
+  // Only in a cluster.
+  std::unique_ptr<RegionKey> region_key_;
+  std::unique_ptr<TlsTransport> transport_;
+  std::unique_ptr<Gossip> gossip_;
   std::unique_ptr<Api> api_;
   std::unique_ptr<TlsContext> tls_;
   std::unique_ptr<HttpListener> listener_;
@@ -116,6 +124,43 @@ std::string Node::OpenApi() {
   return "";
 }
 
+// Before the replica starts, so that nothing it does escapes the journal; nothing is said before.
+std::string Node::OpenCluster() {
+  if (config_.peers.empty()) return "";
+  GossipOptions gossip;
+  gossip.region = config_.region;
+  gossip.skew_bound_ms = config_.clock_skew_bound_ms;
+  for (const PeerAddress& peer : config_.peers) gossip.peers.push_back(peer.region);
+  auto key = RegionKey::Load(
+      {config_.peer_key_file, config_.peer_ca_file, config_.peer_certificates_dir, gossip.peers});
+  if (auto* error = std::get_if<std::string>(&key)) return *error;
+  region_key_ = std::move(std::get<std::unique_ptr<RegionKey>>(key));
+  TlsTransportOptions options;
+  options.region = config_.region;
+  options.listen = config_.peer_listen;
+  options.peers = config_.peers;
+  options.files = {config_.peer_certificate_file, config_.peer_key_file, config_.peer_ca_file};
+  options.fault_injection = config_.fault_injection;
+  auto transport = TlsTransport::Open(context_, std::move(options));
+  if (auto* error = std::get_if<std::string>(&transport)) return *error;
+  transport_ = std::move(std::get<std::unique_ptr<TlsTransport>>(transport));
+  // Milliseconds above, randomness below: no start reuses another's number, whatever the clock
+  // does.
+  const std::uint64_t incarnation =
+      static_cast<std::uint64_t>(scheduler_.WallMillis()) << 20 | SystemEntropy()() >> 44;
+  try {
+    gossip_ = std::make_unique<Gossip>(
+        *replica_, *transport_, std::move(gossip), incarnation,
+        [this](const std::string& bytes) { return region_key_->Sign(bytes); },
+        [this](const std::string& origin, const std::string& bytes, const std::string& signature) {
+          return region_key_->Verify(origin, bytes, signature);
+        });
+  } catch (const KvUnreadable& error) {
+    return std::string("the store cannot be read: ") + error.what();
+  }
+  return "";
+}
+
 std::string Node::Listen() {
   if (!config_.tls_certificate_file.empty()) {
     auto tls = TlsContext::Load(config_.tls_certificate_file, config_.tls_key_file);
@@ -131,7 +176,7 @@ std::string Node::Listen() {
 }
 
 std::string Node::Open() {
-  for (const auto step : {&Node::OpenStore, &Node::OpenApi})
+  for (const auto step : {&Node::OpenStore, &Node::OpenApi, &Node::OpenCluster})
     if (std::string error = (this->*step)(); !error.empty()) return error;
   return "";
 }
@@ -150,6 +195,10 @@ void Node::Run(const std::function<void(std::uint16_t)>& ready) {
       Log(LogLevel::kError, "start-failed", {{"reason", error}});
       failed_ = true;
       return context_.stop();
+    }
+    if (gossip_) {
+      transport_->Start();
+      gossip_->Start();
     }
     ready(listener_->port());
     WatchReadiness("");
@@ -172,6 +221,10 @@ std::string Node::Reload() {
   if (auto* error = std::get_if<std::string>(&credentials)) return *error;
   if (tls_)
     if (const auto error = tls_->Reload()) return *error;
+  if (region_key_)
+    if (const auto error = region_key_->Reload()) return *error;
+  if (transport_)
+    if (const auto error = transport_->Reload()) return *error;
   api_->Reload(std::get<Credentials>(std::move(credentials)), fresh.policies);
   Log(LogLevel::kInfo, "reloaded");
   return "";

@@ -23,13 +23,9 @@ once::Config DevelopmentConfig() {
   return config;
 }
 
-bool IsLoopback(const std::string& address) {
-  return address == "::1" || address.rfind("127.", 0) == 0;
-}
-
 std::string Refusal(const once::Config& config) {
   if (config.data_dir.empty()) return "[node] data_dir is needed";
-  if (config.insecure_dev && !IsLoopback(config.listen_address))
+  if (config.insecure_dev && !once::IsLoopback(config.listen_address))
     return "--insecure-dev turns off authentication and therefore listens on loopback only";
   if (!config.insecure_dev && config.credentials_file.empty())
     return "[auth] credentials_file is needed (make keys with: oncectl keys create)";
