@@ -54,6 +54,18 @@ struct Metrics::Registry {
                 .Help("Time of one sync of the store.")
                 .Register(all)
                 .Add({}, kSeconds);
+    conflicts = &prometheus::BuildCounter()
+                     .Name("openwop_idempotency_cross_region_conflicts_total")
+                     .Help("Runs of this region that lost against another region's.")
+                     .Register(all);
+    partition = &prometheus::BuildGauge()
+                     .Name("openwop_idempotency_partition_seconds")
+                     .Help("Age of the oldest state that a peer may be missing.")
+                     .Register(all);
+    lag = &prometheus::BuildHistogram()
+               .Name("once_replication_lag_seconds")
+               .Help("Time from a change to a peer's acknowledgement.")
+               .Register(all);
     expired = &Single("once_expired_claims_total", "Claims forgotten after their retention.");
     evicted = &Single("once_evicted_slots_total", "Slots evicted at the size bound.");
   }
@@ -95,6 +107,9 @@ struct Metrics::Registry {
   std::array<prometheus::Family<prometheus::Counter>*, kEvents.size()> events{};
   prometheus::Family<prometheus::Counter>* limited = nullptr;
   prometheus::Family<prometheus::Histogram>* requests = nullptr;
+  prometheus::Family<prometheus::Counter>* conflicts = nullptr;
+  prometheus::Family<prometheus::Gauge>* partition = nullptr;
+  prometheus::Family<prometheus::Histogram>* lag = nullptr;
   prometheus::Histogram* sync = nullptr;
   prometheus::Counter* expired = nullptr;
   prometheus::Counter* evicted = nullptr;
@@ -132,6 +147,17 @@ void Metrics::Limited(std::string_view tenant) {
 void Metrics::Sync(std::int64_t micros) {
   registry_->sync->Observe(static_cast<double>(micros) / 1e6);
 }
+void Metrics::Conflict(std::string_view tenant, std::string_view route, std::string_view pair) {
+  const std::lock_guard lock(registry_->mutex);
+  registry_->conflicts
+      ->Add({{"tenant", registry_->Capped(registry_->tenants, tenant)},
+             {"route", registry_->Capped(registry_->routes, route)},
+             {"region_pair", std::string(pair)}})
+      .Increment();
+}
+void Metrics::Lag(const std::string& peer, std::int64_t millis) {
+  registry_->lag->Add({{"peer", peer}}, kSeconds).Observe(static_cast<double>(millis) / 1e3);
+}
 void Metrics::Expired(std::uint64_t claims) {
   registry_->expired->Increment(static_cast<double>(claims));
 }
@@ -156,6 +182,8 @@ std::string Metrics::Text(const Gauges& gauges) {
     r.Set("once_clock_safe", "1 while the wall clock is within the skew bound.", gauges.clock_safe);
     r.Set("once_store_failed", "1 after a failed sync: the node writes no more.",
           gauges.store_failed);
+    for (const auto& [peer, seconds] : gauges.partition_seconds)
+      r.partition->Add({{"peer", peer}}).Set(seconds);
     r.Set("once_store_full", "1 while the disk has no space.", gauges.store_full);
   }
   return prometheus::TextSerializer().Serialize(registry_->all.Collect());
@@ -165,7 +193,9 @@ std::vector<std::string> Metrics::Names() {
   std::vector<std::string> names;
   for (const EventName& event : kEvents) names.emplace_back(event.name);
   for (const char* name :
-       {"once_rate_limited_total", "once_request_seconds", "once_sync_seconds",
+       {"openwop_idempotency_cross_region_conflicts_total",
+        "openwop_idempotency_partition_seconds", "once_replication_lag_seconds",
+        "once_rate_limited_total", "once_request_seconds", "once_sync_seconds",
         "once_expired_claims_total", "once_evicted_slots_total", "once_slots", "once_slot_bytes",
         "once_hot_slots", "once_commit_queue", "once_waiting_callers", "once_connections",
         "once_clock_offset_seconds", "once_clock_safe", "once_store_failed", "once_store_full"})

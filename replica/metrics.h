@@ -33,6 +33,10 @@ class Metrics {
   void Request(std::string_view route, int status, std::int64_t micros);
   void Limited(std::string_view tenant);
   void Sync(std::int64_t micros);
+  /// A run of this region lost against another region's; `pair` is the two regions, sorted.
+  void Conflict(std::string_view tenant, std::string_view route, std::string_view pair);
+  /// Time from a change to a peer's acknowledgement of it.
+  void Lag(const std::string& peer, std::int64_t millis);
   void Expired(std::uint64_t claims);
   void Evicted(std::uint64_t claims);
 
@@ -48,6 +52,7 @@ class Metrics {
     bool clock_safe = true;
     bool store_failed = false;
     bool store_full = false;
+    std::vector<std::pair<std::string, double>> partition_seconds;  // by peer
   };
   /// The Prometheus text page.
   std::string Text(const Gauges& gauges);

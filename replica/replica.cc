@@ -7,6 +7,7 @@ namespace {
 
 constexpr std::int64_t kExpiryIntervalMs = 1000;
 constexpr std::uint32_t kExpiryBatch = 500;
+constexpr std::size_t kConflictPage = 1000;
 constexpr std::int64_t kResumeAgainMs = 1000;
 
 LedgerOptions OptionsFor(const Config& config) {
@@ -48,6 +49,7 @@ void Replica::Start(std::function<void(bool)> started) {
     if (durable != Durable::kYes) return started(false);
     try {
       for (const std::string& run_id : tables_.ActiveRuns()) Resume(run_id);
+      CountStoredConflicts();
     } catch (const KvUnreadable&) {
       return started(false);
     }
@@ -134,9 +136,25 @@ void Replica::Settled(const Answer& answer) {
   for (const std::string& slot : answer.woken) waiters_.Wake(slot);
   if (answer.expired) metrics_.Expired(answer.expired);
   if (answer.evicted) metrics_.Evicted(answer.evicted);
+  for (const Conflict& conflict : answer.conflicts) {
+    metrics_.Conflict(conflict.tenant(), conflict.endpoint(), conflict.region_pair());
+    if (conflict_listener_) conflict_listener_(conflict);
+  }
+  if (run_listener_)
+    for (const std::string& run_id : answer.cancelled_runs) run_listener_(run_id);
   if (answer.run_id.empty()) return;
   if (run_listener_) run_listener_(answer.run_id);
   Resume(answer.run_id);
+}
+
+void Replica::CountStoredConflicts() {
+  for (std::uint64_t next = 1; next <= tables_.head().conflicts();) {
+    const auto page = tables_.Conflicts(next, kConflictPage);
+    if (page.empty()) return;
+    for (const Conflict& conflict : page)
+      metrics_.Conflict(conflict.tenant(), conflict.endpoint(), conflict.region_pair());
+    next = page.back().sequence() + 1;
+  }
 }
 
 // The executor: whatever a run's next step is, it is one command, due at a known time.
@@ -147,7 +165,7 @@ void Replica::Resume(const std::string& run_id) {
   } catch (const KvUnreadable&) {
     return ResumeLater(run_id);
   }
-  if (!run || run->status() != RUNNING) return;
+  if (!run || run->status() != RUNNING || run->region() != rules().region) return;
   const auto step = [this, run_id, at = run->step()] {
     Command command;
     command.mutable_advance_run()->set_run_id(run_id);

@@ -55,6 +55,10 @@ class Replica {
   /// Called after a run's change is durable.
   void SetRunListener(RunListener listener) { run_listener_ = std::move(listener); }
 
+  /// Called after a conflict that this region counted is durable.
+  void SetConflictListener(std::function<void(const Conflict&)> listener) {
+    conflict_listener_ = std::move(listener);
+  }
   void SetDurableListener(std::function<void()> listener) {
     commit_.on_durable = std::move(listener);
   }
@@ -72,6 +76,8 @@ class Replica {
   void Deliver(Answer answer, Done done);
   Answer Recall(const Command& command);
   void Settled(const Answer& answer);
+  /// The counter goes on where it was before the restart.
+  void CountStoredConflicts();
   void Resume(const std::string& run_id);
   void ResumeLater(const std::string& run_id);
   void ExpireSoon(std::int64_t delay_ms);
@@ -88,6 +94,7 @@ class Replica {
   Policies policies_;
   const std::size_t waiters_max_;
   RunListener run_listener_;
+  std::function<void(const Conflict&)> conflict_listener_;
   bool started_ = false;
   bool stopping_ = false;
 };
