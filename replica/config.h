@@ -44,6 +44,7 @@ struct Config {
   std::uint64_t route_retention_ms = 24ull * 3600 * 1000;
   std::uint64_t claim_retention_ms = 24ull * 3600 * 1000;
   std::uint64_t run_retention_ms = 7ull * 24 * 3600 * 1000;
+  std::int64_t forget_grace_ms = 0;  // kept beyond expiry, so that a late conflict is still seen
   std::uint64_t invocation_retention_ms = 14ull * 24 * 3600 * 1000;  // advertised; Layer 2
 
   // [cluster], and its [[peer]] tables; without peers the region stands alone

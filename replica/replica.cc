@@ -14,6 +14,7 @@ LedgerOptions OptionsFor(const Config& config) {
   LedgerOptions options;
   options.region = config.region;
   options.skew_ms = config.clock_skew_bound_ms;
+  options.grace_ms = config.forget_grace_ms;
   options.slots_max = config.slots_max;
   options.slot_bytes_max = config.slot_bytes_max;
   options.evict_oldest = config.evict_oldest;

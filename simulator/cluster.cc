@@ -47,11 +47,13 @@ void Cluster::Restart(const std::string& region) {
   node.scheduler = std::make_unique<NodeScheduler>(time_, node.wall_offset_ms);
   node.metrics = std::make_unique<Metrics>(16);
   node.store = std::make_unique<MemoryStore>(*node.disk, *node.scheduler);
-  node.transport = std::make_unique<SimulatedTransport>(network_, region);
+  node.transport = std::make_unique<SimulatedTransport>(network_, region, *node.scheduler);
   Config config;
   config.region = region;
   config.lease_ms = options_.lease_ms;
   config.route_retention_ms = options_.retention_ms;
+  config.forget_grace_ms = options_.forget_grace_ms;
+  config.hot_bytes_max = options_.hot_bytes_max;
   node.replica = std::make_unique<Replica>(
       World{*node.scheduler, *node.store, [this] { return random_.Next(); }}, config,
       *node.metrics);
@@ -69,6 +71,7 @@ void Cluster::Restart(const std::string& region) {
   node.replica->Start([&node](bool started) {
     if (started) node.gossip->Start();
   });
+  if (on_restart) on_restart(region);
 }
 
 void Cluster::Crash(const std::string& region) {

@@ -24,6 +24,8 @@ struct ClusterOptions {
   std::uint64_t seed = 1;
   std::uint64_t retention_ms = 24ull * 3600 * 1000;
   std::uint64_t lease_ms = 2000;
+  std::int64_t forget_grace_ms = 7ll * 24 * 3600 * 1000;
+  std::size_t hot_bytes_max = 48u << 20;
   GossipOptions gossip;  // region and peers are filled in
 };
 
@@ -54,6 +56,9 @@ class Cluster {
   /// Both directions between every pair across the two sides.
   void Partition(const std::vector<std::string>& one, const std::vector<std::string>& other);
   void Heal();
+
+  /// Called at the end of every Restart.
+  std::function<void(const std::string& region)> on_restart;
 
   /// Sends a command to a region; `done` gets nothing when the process dies first.
   void Submit(const std::string& region, Command command, Replica::Done done);

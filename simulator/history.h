@@ -12,35 +12,53 @@ namespace once {
 struct Operation {
   enum class Kind { kBegin, kSettle, kLookUp };
   enum class Answer {
-    kNone,         // the caller never heard: the process died, or it gave up
-    kExecute, kReplay, kInFlight, kMismatch, kDone, kStaleFence, kNotFound, kFull, kUnavailable,
+    kNone,  // the caller never heard: the process died, or it gave up
+    kExecute,
+    kReplay,
+    kInFlight,
+    kMismatch,
+    kDone,
+    kStaleFence,
+    kNotFound,
+    kFull,
+    kUnavailable,
   };
   std::uint64_t id = 0;
   Kind kind = Kind::kBegin;
   std::string region;
   std::string tenant;
   std::string key;
-  std::uint64_t body = 0;         // what the request says; equal bodies have equal fingerprints
+  std::uint64_t body = 0;  // what the request says; equal bodies have equal fingerprints
   std::int64_t invoked_ms = 0;
   std::int64_t returned_ms = -1;  // -1 with kNone
   Answer answer = Answer::kNone;
   std::string run_id;
   std::uint64_t fence = 0;
-  std::uint32_t status = 0;       // of a settled or replayed outcome
+  std::uint32_t status = 0;  // of a settled or replayed outcome
   std::string answer_body;
+  std::uint64_t retention_ms = 0;  // asked for by a begin; 0: never expires, or not known
+  std::uint64_t lease_ms = 0;      // asked for by a begin
 };
 
 /// A stretch of time in which something was wrong on purpose.
 struct Fault {
   enum class Kind {
-    kCut, kClog, kCrash, kPause, kSlowDisk, kSyncFailure, kDiskFull, kClockJump, kLossyLinks,
+    kCut,
+    kClog,
+    kCrash,
+    kPause,
+    kSlowDisk,
+    kSyncFailure,
+    kDiskFull,
+    kClockJump,
+    kLossyLinks
   };
   Kind kind = Kind::kCut;
   std::int64_t from_ms = 0;
-  std::int64_t to_ms = 0;
-  std::string region;             // the one concerned; for kCut and kClog the sending side
-  std::string other;              // kCut and kClog: the receiving side
-  std::int64_t amount = 0;        // clock jump or delay in ms, loss in percent
+  std::int64_t to_ms = -1;  // -1: not over yet
+  std::string region;       // the one concerned; for kCut and kClog the sending side
+  std::string other;        // kCut and kClog: the receiving side
+  std::int64_t amount = 0;  // clock jump or delay in ms, loss in percent
 };
 
 /// A run that lost, as its home region recorded it.
@@ -82,9 +100,9 @@ struct History {
   std::string scenario;
   std::vector<std::string> regions;
   std::vector<std::pair<std::string, std::string>> options;  // as drawn, for people
-  std::int64_t safety_ms = 0;      // when the safety phase ended and the healing began
+  std::int64_t safety_ms = 0;  // when the safety phase ended and the healing began
   std::int64_t end_ms = 0;
-  std::int64_t lag_bound_ms = 0;   // advertised
+  std::int64_t lag_bound_ms = 0;  // advertised
   std::vector<Operation> operations;
   std::vector<Fault> faults;
   std::vector<LostRun> lost;

@@ -34,7 +34,7 @@ class MemoryDisk {
   void CrashLosingUnsynced();
 
   /// The next sync to complete reports kFailed.
-  void FailNextSync() { fail_next_sync_ = true; }
+  void FailNextSync(bool fail = true) { fail_next_sync_ = fail; }
   /// While full, Write reports kFull and stores nothing.
   void SetFull(bool full) { full_ = full; }
   /// Reads that touch `key` throw KvUnreadable until it is made readable again.

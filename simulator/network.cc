@@ -29,6 +29,7 @@ void Network::Deliver(const Link& link, std::string message, std::int64_t delay_
     const auto at = receivers_.find(link.second);
     if (at == receivers_.end()) return;
     ++delivered_;
+    if (on_deliver) on_deliver(link.first, link.second, message);
     at->second(link.first, message);
   });
 }

@@ -45,6 +45,11 @@ class Network {
   void Unclog(const std::string& from, const std::string& to);
   void UnclogAll();
 
+  /// Called for every message that arrives, before its receiver sees it.
+  std::function<void(const std::string& from, const std::string& to, const std::string& message)>
+      on_deliver;
+
+  const LinkRules& rules() const { return rules_; }
   std::uint64_t delivered() const { return delivered_; }
   std::uint64_t bytes() const { return bytes_; }
 
@@ -68,19 +73,26 @@ class Network {
 /// One region's end of the network, for as long as its process lives.
 class SimulatedTransport : public Transport {
  public:
-  SimulatedTransport(Network& network, std::string region)
-      : network_(network), region_(std::move(region)) {}
+  /// Messages arrive through `scheduler`: a process that stands still hears them when it goes on.
+  SimulatedTransport(Network& network, std::string region, Scheduler& scheduler)
+      : network_(network), region_(std::move(region)), scheduler_(scheduler) {}
   ~SimulatedTransport() override { network_.receivers_.erase(region_); }
 
   void Send(const std::string& to, std::string message) override {
     network_.Send(region_, to, std::move(message));
   }
   std::size_t Unsent(const std::string&) const override { return 0; }
-  void SetReceiver(Receive receive) override { network_.receivers_[region_] = std::move(receive); }
+  void SetReceiver(Receive receive) override {
+    network_.receivers_[region_] = [this, receive = std::move(receive)](const std::string& from,
+                                                                        std::string message) {
+      scheduler_.Post([receive, from, message = std::move(message)] { receive(from, message); });
+    };
+  }
 
  private:
   Network& network_;
   const std::string region_;
+  Scheduler& scheduler_;
 };
 
 }  // namespace once

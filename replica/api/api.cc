@@ -53,6 +53,11 @@ Api::Api(Replica& replica, const Config& config, Credentials credentials, Metric
       rate_limit_(config.limits.tenant_requests_per_second, config.limits.tenant_burst),
       connections_([] { return 0; }) {
   KeepStreamsAlive();
+  replica_.SetConflictListener([this](const Conflict& conflict) {
+    log_("dedup.conflict-resolved", "winner=" + conflict.winner() + " loser=" + conflict.loser() +
+                                        " pair=" + conflict.region_pair());
+    PumpConflicts();
+  });
   replica_.SetRunListener([this](const std::string& run_id) { PumpStreams(run_id); });
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "replica/api/http.h"
+#include "replica/api/lamport_log.h"
 #include "replica/api/route.h"
 #include "replica/config.h"
 #include "replica/credentials.h"
@@ -88,6 +89,12 @@ class Api : public HttpService {
   void Ready(Call& call);
   void MetricsPage(Call& call);
   void OpenApi(Call& call);
+  void ListConflicts(Call& call);
+  void SimulatePartition(Call& call);
+  void CrossEngineAppend(Call& call);
+  void CrossEngineRead(Call& call);
+  void CrossEngineReset(Call& call);
+  bool SeamsOff(const Call& call) const;
   void ListPolicies(Call& call);
   void PutPolicy(Call& call);
   void DeletePolicy(Call& call);
@@ -102,6 +109,14 @@ class Api : public HttpService {
   void StreamEvents(const std::string& run_id, std::uint64_t from, Respond respond);
   void PumpStreams(const std::string& run_id);
   void KeepStreamsAlive();
+  // Followers of conflicts; tenant empty: of all tenants.
+  struct ConflictStream {
+    std::shared_ptr<EventSink> sink;
+    std::uint64_t next;
+    std::string tenant;
+  };
+  void StreamConflicts(const std::string& tenant, std::uint64_t from, const Respond& respond);
+  void PumpConflicts();
 
   Replica& replica_;
   const Config config_;
@@ -112,6 +127,8 @@ class Api : public HttpService {
   std::function<std::string()> reload_;
   std::function<std::uint64_t()> connections_;
   std::unordered_map<std::string, std::vector<Stream>> streams_;
+  std::vector<ConflictStream> conflict_streams_;
+  LamportLog lamport_log_;
 };
 
 }  // namespace once

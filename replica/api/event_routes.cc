@@ -106,6 +106,9 @@ void Api::KeepStreamsAlive() {
   replica_.scheduler().After(kKeepAliveMs, [this] {
     for (auto& [run_id, list] : streams_)
       std::erase_if(list, [](Stream& stream) { return !stream.sink->Send(": keep-alive\n\n"); });
+    std::erase_if(conflict_streams_, [](ConflictStream& stream) {
+      return !stream.sink->Send(": keep-alive\n\n");
+    });
     std::erase_if(streams_, [](const auto& entry) { return entry.second.empty(); });
     KeepStreamsAlive();
   });
@@ -115,6 +118,8 @@ void Api::CloseStreams() {
   for (auto& [run_id, list] : streams_)
     for (Stream& stream : list) stream.sink->Close();
   streams_.clear();
+  for (ConflictStream& stream : conflict_streams_) stream.sink->Close();
+  conflict_streams_.clear();
 }
 
 }  // namespace once

@@ -15,14 +15,22 @@ namespace {
 namespace json = boost::json;
 
 json::object IdempotencyFamily(const Config& config) {
-  // One region: there is nothing to replicate, and no strategy is advertised for it.
+  const bool many = !config.peers.empty();
+  const bool v17 = config.spec_profile == SpecProfile::kV17;
+  json::object multi_region = {{"supported", many}};
+  if (many) {
+    multi_region["replicationLagBoundMs"] = config.replication_lag_bound_ms;
+    multi_region["partitionRecoveryStrategy"] =
+        v17 ? "lexicographic-min-run-id" : "x-host-once-lowest-run-id";
+  }
+  // Picking a survivor among records authorises no effect, so nothing here claims fenced effects.
   return {{"supported", true},
           {"layer1RetentionSeconds", config.route_retention_ms == 0
                                          ? std::uint64_t{100} * 366 * 24 * 3600
                                          : config.route_retention_ms / 1000},
           {"layer2RetentionSeconds", config.invocation_retention_ms / 1000},
-          {"crossRegion", "single-region"},
-          {"multiRegion", {{"supported", false}}}};
+          {"crossRegion", !many ? "single-region" : v17 ? "reconciled-records" : "best-effort"},
+          {"multiRegion", std::move(multi_region)}};
 }
 
 json::object CapabilityDocument(const Config& config) {

@@ -1,0 +1,128 @@
+// What an operator or an engine may want to act on: the runs that lost, and who stands now.
+#include <algorithm>
+#include <boost/json.hpp>
+#include <charconv>
+
+#include "conflict/survivor.h"
+#include "replica/api/api.h"
+#include "replica/api/errors.h"
+#include "replica/api/query_string.h"
+#include "replica/api/timestamp.h"
+
+namespace once {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::size_t kPageDefault = 100;
+constexpr std::size_t kPageMax = 1000;
+
+// A number from the query, `fallback` when absent, nothing when it is no number.
+std::optional<std::uint64_t> QueryNumber(std::string_view query, std::string_view name,
+                                         std::uint64_t fallback) {
+  for (const QueryParameter& parameter : ParseQuery(query)) {
+    if (parameter.name != name) continue;
+    std::uint64_t number = 0;
+    const char* end = parameter.value.data() + parameter.value.size();
+    const auto [at, error] = std::from_chars(parameter.value.data(), end, number);
+    if (error != std::errc() || at != end) return std::nullopt;
+    return number;
+  }
+  return fallback;
+}
+
+const char* Strategy(const Config& config) {
+  return config.spec_profile == SpecProfile::kV17 ? "lexicographic-min-run-id"
+                                                  : "x-host-once-lowest-run-id";
+}
+
+// No content: ids, regions and flags only. Once starts no effect for a run, so it knows of none:
+// the effects of the loser are whatever its owner did, and are classified accordingly.
+json::object ConflictJson(const Conflict& conflict, const Config& config, Tables& tables,
+                          std::int64_t now_ms) {
+  std::string survivor = conflict.winner();
+  if (Slot* slot = tables.FindSlot(conflict.slot_hash()))
+    if (const Claim* claim = SurvivorAt(*slot, now_ms, config.clock_skew_bound_ms))
+      survivor = claim->run_id();
+  return {{"sequence", conflict.sequence()},
+          {"tenant", conflict.tenant()},
+          {"route", conflict.endpoint()},
+          {"winner", conflict.winner()},
+          {"loser", conflict.loser()},
+          {"survivor", survivor},
+          {"regionPair", conflict.region_pair()},
+          {"strategy", Strategy(config)},
+          {"payloadDivergent", conflict.payload_divergent()},
+          {"loserHadCompleted", conflict.loser_had_completed()},
+          {"effectIds", json::array()},
+          {"effectClass", "at-least-once-risk"},
+          {"detectedAt", Timestamp(conflict.detected_ms())}};
+}
+
+}  // namespace
+
+void Api::ListConflicts(Call& call) {
+  const Credential* who = Authenticate(call.request);
+  if (!who) return call.Fail(401, "unauthenticated", "A valid bearer key is needed.");
+  if (!who->May("admin") && !who->May("runs"))
+    return call.Fail(403, "forbidden", "The key lacks a scope for this.");
+  const auto after = QueryNumber(call.query, "after", 0);
+  const auto limit = QueryNumber(call.query, "limit", kPageDefault);
+  if (!after || !limit || *limit == 0 || *limit > kPageMax)
+    return call.Fail(400, "validation_error", "after and limit (1 to 1000) must be whole numbers.");
+  // An administrator sees every tenant's, anybody else their own.
+  const std::string tenant = who->May("admin") ? "" : who->tenant;
+  const bool stream =
+      call.request.Header("Accept").find("text/event-stream") != std::string_view::npos;
+  if (stream) return StreamConflicts(tenant, *after + 1, call.respond);
+  replica_.Read(
+      [this, tenant, after = *after, limit = *limit, respond = call.respond](Tables& tables) {
+        json::array list;
+        std::uint64_t last = after;
+        for (const Conflict& conflict : tables.Conflicts(after + 1, limit)) {
+          last = conflict.sequence();
+          if (!tenant.empty() && conflict.tenant() != tenant) continue;
+          list.emplace_back(ConflictJson(conflict, config_, tables, replica_.NowMillis()));
+        }
+        const bool more = last < tables.head().conflicts();
+        respond(JsonReply(200, {{"conflicts", std::move(list)}, {"next", last}, {"more", more}}));
+      },
+      [this, respond = call.respond, as_problem = call.as_problem] {
+        respond(Refusal({}, as_problem));
+      });
+}
+
+void Api::StreamConflicts(const std::string& tenant, std::uint64_t from, const Respond& respond) {
+  HttpReply reply;
+  reply.status = 200;
+  reply.headers.emplace_back("Content-Type", "text/event-stream");
+  reply.headers.emplace_back("Cache-Control", "no-store");
+  reply.stream = [this, tenant, from](std::shared_ptr<EventSink> sink) {
+    conflict_streams_.push_back({std::move(sink), from, tenant});
+    PumpConflicts();
+  };
+  respond(std::move(reply));
+}
+
+void Api::PumpConflicts() {
+  if (conflict_streams_.empty()) return;
+  replica_.Read(
+      [this](Tables& tables) {
+        std::erase_if(conflict_streams_, [&](ConflictStream& stream) {
+          for (const Conflict& conflict : tables.Conflicts(stream.next, kPageMax)) {
+            stream.next = conflict.sequence() + 1;
+            if (!stream.tenant.empty() && conflict.tenant() != stream.tenant) continue;
+            const std::string text =
+                "id: " + std::to_string(conflict.sequence()) +
+                "\nevent: dedup.conflict-resolved\ndata: " +
+                json::serialize(ConflictJson(conflict, config_, tables, replica_.NowMillis())) +
+                "\n\n";
+            if (!stream.sink->Send(text)) return true;
+          }
+          return false;
+        });
+      },
+      [] {});
+}
+
+}  // namespace once

@@ -1,0 +1,27 @@
+#include "simulator/checks.h"
+
+namespace once {
+
+Violations CheckDrained(Cluster& cluster) {
+  Violations violations;
+  for (const std::string& region : cluster.regions()) {
+    Gossip& gossip = cluster.gossip(region);
+    const auto say = [&](const std::string& what) {
+      violations.push_back({"drained", region + " " + what, 0});
+    };
+    if (const std::size_t frames = gossip.journal().CountFrames(); frames > 0)
+      say("still keeps " + std::to_string(frames) + " frames that everybody has");
+    for (const std::string& peer : cluster.regions()) {
+      if (peer == region) continue;
+      const Gossip::PeerState state = gossip.StateOf(peer);
+      if (state.unacknowledged > 0)
+        say("waits for " + peer + " to acknowledge " + std::to_string(state.unacknowledged) +
+            " frames");
+      if (state.refused > 0)
+        say("refused " + std::to_string(state.refused) + " honest messages of " + peer);
+    }
+  }
+  return violations;
+}
+
+}  // namespace once

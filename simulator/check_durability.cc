@@ -1,0 +1,50 @@
+#include <algorithm>
+
+#include "simulator/checks.h"
+#include "simulator/oracle.h"
+#include "simulator/story_of_key.h"
+
+namespace once {
+namespace {
+
+const Claim* Find(const Slots& slots, const Operation& operation) {
+  const auto slot = slots.find({operation.tenant, operation.key});
+  if (slot == slots.end()) return nullptr;
+  for (const Claim& claim : slot->second.claims())
+    if (claim.run_id() == operation.run_id) return &claim;
+  return nullptr;
+}
+
+// Empty, or what is missing.
+std::string Lost(const Operation& operation, const Claim* claim) {
+  if (!claim) return "is gone";
+  if (claim->fence() < operation.fence) return "fell back to an earlier owner";
+  if (operation.kind == Operation::Kind::kBegin && operation.answer == Operation::Answer::kExecute)
+    return "";
+  const bool kept = claim->outcome().body() == operation.answer_body &&
+                    claim->outcome().status() == operation.status;
+  if (IsFinalStatus(operation.status)) return kept ? "" : "has lost its answer";
+  const bool stepped = claim->state() != PENDING || claim->fence() > operation.fence;
+  return stepped ? "" : "forgot that it was settled";
+}
+
+}  // namespace
+
+Violations CheckDurability(const History& history, Cluster& cluster, const std::string& region) {
+  Violations violations;
+  for (const std::string& each : cluster.regions()) {
+    if (!region.empty() && each != region) continue;
+    const Slots slots = ReadSlots(cluster, each);
+    for (const Operation& operation : history.operations) {
+      const bool acknowledged = IsGrant(operation) || IsAcceptedSettle(operation);
+      if (!acknowledged || operation.region != each) continue;
+      const std::string lost = Lost(operation, Find(slots, operation));
+      if (!lost.empty())
+        violations.push_back(
+            {"durability", Describe(operation) + " " + lost, operation.returned_ms});
+    }
+  }
+  return violations;
+}
+
+}  // namespace once

@@ -1,0 +1,28 @@
+#include "simulator/checks.h"
+#include "simulator/story_of_key.h"
+
+namespace once {
+
+Violations CheckFence(const History& history) {
+  Violations violations;
+  const auto say = [&violations](const Operation& settle, const std::string& what) {
+    violations.push_back({"fence", Describe(settle) + " " + what, settle.returned_ms});
+  };
+  for (const auto& [key, story] : StoriesOf(history)) {
+    for (const Operation* settle : story.operations) {
+      if (settle->kind != Operation::Kind::kSettle || settle->answer != Operation::Answer::kDone)
+        continue;
+      const RunFacts& facts = story.runs.at(settle->run_id);
+      if (!facts.home.empty() && facts.home != settle->region)
+        say(*settle, "was settled away from " + facts.home);
+      for (const Operation* grant : story.operations)
+        if (IsGrant(*grant) && grant->run_id == settle->run_id && grant->fence > settle->fence &&
+            grant->returned_ms < settle->invoked_ms)
+          say(*settle, "was settled under fence " + std::to_string(settle->fence) + " after #" +
+                           std::to_string(grant->id) + " had taken over");
+    }
+  }
+  return violations;
+}
+
+}  // namespace once

@@ -1,0 +1,50 @@
+#include <algorithm>
+#include <map>
+
+#include "simulator/checks.h"
+#include "simulator/oracle.h"
+
+namespace once {
+namespace {
+
+constexpr std::size_t kManyEvents = 1000;
+
+std::size_t CountCancelled(Tables& tables, const std::string& run_id) {
+  const auto events = tables.Events(run_id, 0, kManyEvents);
+  return static_cast<std::size_t>(
+      std::count_if(events.begin(), events.end(),
+                    [](const RunEvent& event) { return event.type() == "run.cancelled"; }));
+}
+
+}  // namespace
+
+Violations CheckLosers(Cluster& cluster) {
+  Violations violations;
+  for (const std::string& region : cluster.regions()) {
+    Tables& tables = cluster.replica(region).tables();
+    std::map<std::string, int> recorded;
+    for (const Conflict& conflict : tables.Conflicts(0, 100'000)) ++recorded[conflict.loser()];
+    const auto say = [&](const std::string& run, const std::string& what) {
+      violations.push_back({"losers", region + ": run " + run + " " + what, 0});
+    };
+    for (const auto& [key, slot] : ReadSlots(cluster, region)) {
+      const Verdict verdict = Judge(slot);
+      for (const Claim& claim : slot.claims()) {
+        if (claim.region() != region) continue;
+        const bool lost = verdict.losers.count(claim.run_id()) > 0;
+        const int times = recorded[claim.run_id()];
+        if (times != (lost ? 1 : 0))
+          say(claim.run_id(), (lost ? "lost and was recorded " : "stands and was recorded ") +
+                                  std::to_string(times) + " times");
+        if (!tables.FindRun(claim.run_id())) continue;
+        const std::size_t cancelled = CountCancelled(tables, claim.run_id());
+        if (cancelled != (lost ? 1u : 0u))
+          say(claim.run_id(), (lost ? "lost and was cancelled " : "stands and was cancelled ") +
+                                  std::to_string(cancelled) + " times");
+      }
+    }
+  }
+  return violations;
+}
+
+}  // namespace once

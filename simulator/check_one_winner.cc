@@ -1,0 +1,55 @@
+#include <map>
+#include <utility>
+
+#include "simulator/checks.h"
+#include "simulator/story_of_key.h"
+
+namespace once {
+namespace {
+
+// A lease runs on the node's clock, which may run faster than time by one part in twenty.
+std::int64_t SurelyHeldMillis(std::uint64_t lease_ms) {
+  return static_cast<std::int64_t>(lease_ms) * 19 / 20 - 5;
+}
+
+// The owner said that it was done, or its claim may have given way to another region's answer.
+bool MayBeOver(const StoryOfKey& story, const Operation& owner, std::int64_t by_ms) {
+  for (const Operation* other : story.operations) {
+    if (other->kind != Operation::Kind::kSettle || other->invoked_ms > by_ms) continue;
+    if (other->run_id == owner.run_id && other->fence == owner.fence) return true;
+    if (other->region != owner.region && IsSuccess(other->status)) return true;
+  }
+  return false;
+}
+
+void CheckPair(const StoryOfKey& story, const Operation& first, const Operation& second,
+               Violations& violations) {
+  if (first.answer == Operation::Answer::kDone) return;  // final at once: CheckExpiry
+  if (second.returned_ms >= first.invoked_ms + SurelyHeldMillis(first.lease_ms)) return;
+  if (MayBeOver(story, first, second.returned_ms)) return;
+  violations.push_back(
+      {"one-winner",
+       Describe(second) + " may execute while #" + std::to_string(first.id) + " holds the lease",
+       second.returned_ms});
+}
+
+}  // namespace
+
+Violations CheckOneWinner(const History& history) {
+  Violations violations;
+  for (const auto& [key, story] : StoriesOf(history)) {
+    std::map<std::pair<std::string, std::uint64_t>, const Operation*> given;
+    for (const Operation* one : story.operations) {
+      if (!IsGrant(*one)) continue;
+      if (!given.emplace(std::pair(one->run_id, one->fence), one).second)
+        violations.push_back(
+            {"one-winner", Describe(*one) + " was given a fence twice", one->returned_ms});
+      for (const Operation* other : story.operations)
+        if (IsGrant(*other) && other->region == one->region && one->fence < other->fence)
+          CheckPair(story, *one, *other, violations);
+    }
+  }
+  return violations;
+}
+
+}  // namespace once

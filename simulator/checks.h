@@ -1,0 +1,54 @@
+// What must hold, one function and one file (check_*.cc) per promise. Each looks at what callers
+// saw, at what the regions hold in the end, or at both, and says every way in which it does not
+// hold. Those over a History alone also judge the recorded history of a real cluster.
+//
+// Times in a history are true time, and a node's clock is off by less than the skew bound: a check
+// over times calls wrong only what is wrong whatever the clocks said within that bound.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "simulator/cluster.h"
+#include "simulator/history.h"
+#include "simulator/link_watch.h"
+
+namespace once {
+
+using Violations = std::vector<Violation>;
+
+/// In one region at most one caller at a time holds the lease of a key, and no (run, fence) is
+/// given out twice.
+Violations CheckOneWinner(const History& history);
+/// A region that has said a final answer does not let anybody execute before its retention is over.
+Violations CheckExpiry(const History& history);
+/// Retries of one request get one answer, byte for byte, until its run loses: then the winner's.
+/// Another body gets neither, and an outcome that invites a retry is never replayed.
+Violations CheckAnswers(const History& history);
+/// A completion is accepted only under the present fence, and only at home.
+Violations CheckFence(const History& history);
+/// While its wall clock is off by more than the bound a node admits nothing new.
+Violations CheckClock(const History& history);
+
+/// What was acknowledged is there, in its home region (only `region`, if not empty).
+Violations CheckDurability(const History& history, Cluster& cluster,
+                           const std::string& region = "");
+/// All regions hold the same claims, and name the survivor that the oracle names.
+Violations CheckSurvivor(Cluster& cluster);
+/// Every loser was recorded and its run cancelled once, by its home region; nobody else was.
+Violations CheckLosers(Cluster& cluster);
+/// The regions' conflict counts add up to the number of losers.
+Violations CheckConflictCount(Cluster& cluster);
+/// Nothing is left to say: journals are empty, every frame is acknowledged, no peer was refused.
+Violations CheckDrained(Cluster& cluster);
+
+/// While a link and its ends are well, news crosses it within the bound.
+Violations CheckLag(const std::vector<Divergence>& divergences, std::int64_t bound_ms);
+/// The partition gauge is at most `slack_ms` below the age of the oldest state that is missing.
+Violations CheckGauge(const std::vector<Divergence>& divergences, std::int64_t slack_ms);
+
+/// All that need a history only.
+Violations CheckHistory(const History& history);
+
+}  // namespace once

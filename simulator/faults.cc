@@ -1,0 +1,311 @@
+#include "simulator/faults.h"
+
+#include <algorithm>
+
+namespace once {
+namespace {
+
+constexpr std::int64_t kSuperviseMs = 700;
+constexpr int kStartingMax = 8;  // looks; slower than that is a start that failed
+
+}  // namespace
+
+Faults::Faults(Cluster& cluster, FaultOptions options, std::uint64_t seed, History& history)
+    : cluster_(cluster),
+      options_(std::move(options)),
+      random_(seed),
+      history_(history),
+      start_us_(cluster.time().MonotonicMicros()) {}
+
+std::int64_t Faults::NowMillis() const {
+  return (cluster_.time().MonotonicMicros() - start_us_) / 1000;
+}
+
+std::string Faults::AnyRegion() {
+  return cluster_.regions()[random_.Below(cluster_.regions().size())];
+}
+
+void Faults::Start(std::int64_t duration_ms) {
+  until_ms_ = duration_ms;
+  cluster_.network().SetRules(options_.links);
+  if (options_.links.loss_percent > 0 || options_.links.very_late_permille > 0)
+    Open(Fault::Kind::kLossyLinks, "", "", options_.links.loss_percent);
+  if (options_.skew_ms_max > 0)
+    for (const std::string& region : cluster_.regions())
+      SetOffset(region, Below(2 * options_.skew_ms_max + 1) - options_.skew_ms_max);
+  if (options_.drift_ms_max > 0) Drift();
+  Repeat(options_.cut_gap_ms, options_.cut_ms_max, &Faults::CutSome);
+  Repeat(options_.flap_gap_ms, 10'000, &Faults::FlapSome);
+  Repeat(options_.clog_gap_ms, 8000, &Faults::ClogSome);
+  Repeat(options_.crash_gap_ms, options_.down_ms_max, &Faults::CrashSome);
+  Repeat(options_.pause_gap_ms, 6000, &Faults::PauseSome);
+  Repeat(options_.slow_disk_gap_ms, 8000, &Faults::SlowSome);
+  Repeat(options_.sync_failure_gap_ms, 4000, &Faults::FailSome);
+  Repeat(options_.disk_full_gap_ms, 5000, &Faults::FillSome);
+  Repeat(options_.clock_jump_gap_ms, 1, &Faults::JumpSome);
+  Repeat(options_.wild_jump_gap_ms, 6000, &Faults::JumpWildly);
+  for (const Fault& fault : options_.schedule)
+    cluster_.time().After(fault.from_ms, [this, fault] {
+      if (!stopped_) Begin_(fault);
+    });
+  Supervise();
+}
+
+void Faults::Repeat(std::int64_t gap_ms, std::int64_t longest_ms, Begin begin) {
+  if (gap_ms == 0) return;
+  cluster_.time().After(gap_ms / 2 + Below(gap_ms), [this, gap_ms, longest_ms, begin] {
+    if (stopped_ || NowMillis() >= until_ms_) return;
+    (this->*begin)(1 + Below(longest_ms));
+    Repeat(gap_ms, longest_ms, begin);
+  });
+}
+
+std::size_t Faults::Open(Fault::Kind kind, const std::string& region, const std::string& other,
+                         std::int64_t amount) {
+  history_.faults.push_back({kind, NowMillis(), -1, region, other, amount});
+  return history_.faults.size() - 1;
+}
+
+void Faults::Close(std::size_t fault) {
+  if (!IsOver(fault)) history_.faults[fault].to_ms = NowMillis();
+}
+
+void Faults::CloseAfter(std::int64_t delay_ms, std::size_t fault, std::function<void()> end) {
+  cluster_.time().After(delay_ms, [this, fault, end = std::move(end)] {
+    if (IsOver(fault)) return;
+    end();
+    Close(fault);
+  });
+}
+
+void Faults::CutOne(const std::string& from, const std::string& to, std::int64_t for_ms) {
+  if (cluster_.network().IsCut(from, to)) return;
+  cluster_.network().Cut(from, to);
+  CloseAfter(for_ms, Open(Fault::Kind::kCut, from, to),
+             [this, from, to] { cluster_.network().Mend(from, to); });
+}
+
+void Faults::CutFor(const std::string& from, const std::string& to, std::int64_t for_ms) {
+  CutOne(from, to, for_ms);
+  CutOne(to, from, for_ms);
+}
+
+void Faults::CutSome(std::int64_t for_ms) {
+  const std::string alone = AnyRegion();
+  const std::string other = AnyRegion();
+  if (options_.bridge_cuts && random_.OneIn(2)) {
+    if (alone != other) CutFor(alone, other, for_ms);
+    return;
+  }
+  const bool one_way = options_.one_way_cuts && random_.OneIn(2);
+  const bool hears = random_.OneIn(2);
+  for (const std::string& region : cluster_.regions()) {
+    if (region == alone) continue;
+    if (!one_way || hears) CutOne(alone, region, for_ms);
+    if (!one_way || !hears) CutOne(region, alone, for_ms);
+  }
+}
+
+void Faults::FlapSome(std::int64_t for_ms) {
+  const std::string one = AnyRegion();
+  const std::string other = AnyRegion();
+  if (one == other) return;
+  const std::int64_t period_ms = 100 + Below(2000);
+  for (std::int64_t at_ms = 0; at_ms < for_ms; at_ms += period_ms)
+    cluster_.time().After(at_ms, [this, one, other, period_ms] {
+      if (!stopped_) CutFor(one, other, period_ms / 2);
+    });
+}
+
+void Faults::ClogSome(std::int64_t for_ms) {
+  const std::string from = AnyRegion();
+  const std::string to = AnyRegion();
+  if (from == to) return;
+  cluster_.network().Clog(from, to);
+  CloseAfter(for_ms, Open(Fault::Kind::kClog, from, to),
+             [this, from, to] { cluster_.network().Unclog(from, to); });
+}
+
+void Faults::CrashFor(const std::string& region, std::int64_t for_ms) {
+  if (!cluster_.IsUp(region)) return;
+  if (cluster_.IsPaused(region)) return;  // its pause ends first
+  cluster_.Crash(region);
+  crash_[region] = Open(Fault::Kind::kCrash, region);
+  cluster_.time().After(for_ms, [this, region, fault = crash_[region]] {
+    if (!IsOver(fault)) StartAgain(region);
+  });
+}
+
+void Faults::CrashSome(std::int64_t for_ms) {
+  CrashFor(AnyRegion(), for_ms);
+}
+
+void Faults::StartAgain(const std::string& region) {
+  EndWildJump(region);
+  cluster_.Restart(region);
+  if (const auto at = crash_.find(region); at != crash_.end()) Close(at->second);
+  starting_[region] = 0;
+}
+
+void Faults::PauseFor(const std::string& region, std::int64_t for_ms) {
+  if (!cluster_.IsUp(region) || cluster_.IsPaused(region)) return;
+  cluster_.Pause(region);
+  CloseAfter(for_ms, Open(Fault::Kind::kPause, region),
+             [this, region] { cluster_.Resume(region); });
+}
+
+void Faults::PauseSome(std::int64_t for_ms) {
+  PauseFor(AnyRegion(), for_ms);
+}
+
+void Faults::SlowSome(std::int64_t for_ms) {
+  const std::string region = AnyRegion();
+  const std::int64_t delay_ms = 1 + Below(1500);
+  cluster_.disk(region).SetSyncDelay(delay_ms);
+  CloseAfter(for_ms, Open(Fault::Kind::kSlowDisk, region, "", delay_ms),
+             [this, region] { cluster_.disk(region).SetSyncDelay(0); });
+}
+
+// The process is latched from its next sync on, until Supervise() starts it again.
+void Faults::FailSome(std::int64_t for_ms) {
+  const std::string region = AnyRegion();
+  cluster_.disk(region).FailNextSync();
+  CloseAfter(for_ms + 2 * kSuperviseMs, Open(Fault::Kind::kSyncFailure, region),
+             [this, region] { cluster_.disk(region).FailNextSync(false); });
+}
+
+void Faults::FillSome(std::int64_t for_ms) {
+  const std::string region = AnyRegion();
+  cluster_.disk(region).SetFull(true);
+  CloseAfter(for_ms, Open(Fault::Kind::kDiskFull, region),
+             [this, region] { cluster_.disk(region).SetFull(false); });
+}
+
+void Faults::SetOffset(const std::string& region, std::int64_t offset_ms) {
+  cluster_.JumpWall(region, offset_ms - offset_ms_[region]);
+  offset_ms_[region] = offset_ms;
+}
+
+void Faults::JumpSome(std::int64_t) {
+  const std::int64_t most_ms = std::max<std::int64_t>(options_.skew_ms_max, 200);
+  SetOffset(AnyRegion(), Below(2 * most_ms + 1) - most_ms);
+}
+
+void Faults::Drift() {
+  for (const std::string& region : cluster_.regions()) {
+    const std::int64_t moved_ms =
+        offset_ms_[region] + Below(2 * options_.drift_ms_max + 1) - options_.drift_ms_max;
+    SetOffset(region, std::clamp<std::int64_t>(moved_ms, -450, 450));
+  }
+  cluster_.time().After(1000, [this] {
+    if (!stopped_) Drift();
+  });
+}
+
+void Faults::JumpFor(const std::string& region, std::int64_t amount_ms, std::int64_t for_ms) {
+  if (!cluster_.IsUp(region) || wild_ms_[region] != 0) return;
+  cluster_.JumpWall(region, amount_ms);
+  wild_ms_[region] = amount_ms;
+  wild_[region] = Open(Fault::Kind::kClockJump, region, "", amount_ms);
+  cluster_.time().After(for_ms, [this, region, fault = wild_[region]] {
+    if (!IsOver(fault)) EndWildJump(region);
+  });
+}
+
+void Faults::JumpWildly(std::int64_t for_ms) {
+  const std::int64_t size_ms = 3000 + Below(random_.OneIn(2) ? 10'000 : 90'000'000);
+  JumpFor(AnyRegion(), random_.OneIn(2) ? size_ms : -size_ms, for_ms);
+}
+
+void Faults::EndWildJump(const std::string& region) {
+  if (wild_ms_[region] == 0) return;
+  cluster_.JumpWall(region, -wild_ms_[region]);
+  wild_ms_[region] = 0;
+  Close(wild_[region]);
+}
+
+void Faults::Begin_(const Fault& fault) {
+  const std::int64_t for_ms = fault.to_ms - fault.from_ms;
+  switch (fault.kind) {
+    case Fault::Kind::kCut:
+      return CutOne(fault.region, fault.other, for_ms);
+    case Fault::Kind::kClog:
+      cluster_.network().Clog(fault.region, fault.other);
+      return CloseAfter(for_ms, Open(fault.kind, fault.region, fault.other),
+                        [this, fault] { cluster_.network().Unclog(fault.region, fault.other); });
+    case Fault::Kind::kCrash:
+      return CrashFor(fault.region, for_ms);
+    case Fault::Kind::kPause:
+      return PauseFor(fault.region, for_ms);
+    case Fault::Kind::kSlowDisk:
+      cluster_.disk(fault.region).SetSyncDelay(fault.amount);
+      return CloseAfter(for_ms, Open(fault.kind, fault.region, "", fault.amount),
+                        [this, fault] { cluster_.disk(fault.region).SetSyncDelay(0); });
+    case Fault::Kind::kSyncFailure:
+      cluster_.disk(fault.region).FailNextSync();
+      return CloseAfter(for_ms, Open(fault.kind, fault.region),
+                        [this, fault] { cluster_.disk(fault.region).FailNextSync(false); });
+    case Fault::Kind::kDiskFull:
+      cluster_.disk(fault.region).SetFull(true);
+      return CloseAfter(for_ms, Open(fault.kind, fault.region),
+                        [this, fault] { cluster_.disk(fault.region).SetFull(false); });
+    case Fault::Kind::kClockJump:
+      return JumpFor(fault.region, fault.amount, for_ms);
+    case Fault::Kind::kLossyLinks:
+      return;  // said by the rules of the links, for the whole phase
+  }
+}
+
+// A process whose store failed, or that could not start, ends; whoever looks after it starts it
+// again.
+void Faults::Supervise() {
+  for (const std::string& region : cluster_.regions()) {
+    if (!cluster_.IsUp(region) || cluster_.IsPaused(region)) continue;
+    int& starting = starting_[region];
+    starting = cluster_.replica(region).Unready() == "starting" ? starting + 1 : 0;
+    if (!cluster_.replica(region).Gauges().store_failed && starting < kStartingMax) continue;
+    cluster_.Crash(region);
+    crash_[region] = Open(Fault::Kind::kCrash, region);
+    StartAgain(region);
+  }
+  cluster_.time().After(kSuperviseMs, [this] { Supervise(); });
+}
+
+void Faults::Stop() {
+  stopped_ = true;
+  Network& network = cluster_.network();
+  network.MendAll();
+  network.UnclogAll();
+  LinkRules quiet;
+  quiet.delay_ms = options_.links.delay_ms;
+  quiet.jitter_ms = options_.links.jitter_ms;
+  network.SetRules(quiet);
+  for (const std::string& region : cluster_.regions()) {
+    cluster_.disk(region).SetFull(false);
+    cluster_.disk(region).SetSyncDelay(0);
+    cluster_.disk(region).FailNextSync(false);
+    EndWildJump(region);
+    if (!cluster_.IsUp(region))
+      StartAgain(region);
+    else if (cluster_.IsPaused(region))
+      cluster_.Resume(region);
+  }
+  for (std::size_t i = 0; i < history_.faults.size(); ++i) Close(i);
+}
+
+std::int64_t Faults::CleanSinceMillis(const std::string& one, const std::string& other) const {
+  std::int64_t since_ms = 0;
+  for (const Fault& fault : history_.faults) {
+    const auto is = [&fault](const std::string& a, const std::string& b) {
+      return fault.region == a && fault.other == b;
+    };
+    const bool between = fault.kind == Fault::Kind::kCut || fault.kind == Fault::Kind::kClog;
+    const bool touches = between
+                             ? is(one, other) || is(other, one)
+                             : fault.region.empty() || fault.region == one || fault.region == other;
+    if (touches) since_ms = std::max(since_ms, fault.to_ms < 0 ? NowMillis() : fault.to_ms);
+  }
+  return since_ms;
+}
+
+}  // namespace once

@@ -1,0 +1,91 @@
+// What goes wrong, and when.
+//
+// The promise that is respected, so that whatever breaks is a fault of the product:
+//   - The network may lose, delay, repeat and reorder messages and cut any direction for as long as
+//     the safety phase lasts; a message that arrives is whole and its sender is true.
+//   - A crash loses writes that no sync has reported, always a suffix of them. A sync that fails
+//     leaves the process without a disk; somebody starts it again after a while.
+//   - A full disk refuses whole batches.
+//   - Any two wall clocks of nodes that start differ by less than the skew bound. A running node's
+//     wall clock may jump anywhere: its stamps must not follow, and it must refuse new claims.
+//   - Monotonic clocks run at one rate, also while a process stands still.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "replica/env/random.h"
+#include "simulator/cluster.h"
+#include "simulator/history.h"
+#include "simulator/run_options.h"
+
+namespace once {
+
+class Faults {
+ public:
+  Faults(Cluster& cluster, FaultOptions options, std::uint64_t seed, History& history);
+
+  /// Schedules faults for the next `duration_ms`, and starts nodes again that have failed.
+  void Start(std::int64_t duration_ms);
+  /// Ends every fault there is. Nodes that have failed are still started again.
+  void Stop();
+
+  /// Since when the two regions and the links between them have been well; now, if they are not.
+  std::int64_t CleanSinceMillis(const std::string& one, const std::string& other) const;
+
+ private:
+  using Begin = void (Faults::*)(std::int64_t for_ms);
+
+  void Repeat(std::int64_t gap_ms, std::int64_t longest_ms, Begin begin);
+  void CutSome(std::int64_t for_ms);
+  void CutOne(const std::string& from, const std::string& to, std::int64_t for_ms);
+  void FlapSome(std::int64_t for_ms);
+  void ClogSome(std::int64_t for_ms);
+  void CrashSome(std::int64_t for_ms);
+  void PauseSome(std::int64_t for_ms);
+  void SlowSome(std::int64_t for_ms);
+  void FailSome(std::int64_t for_ms);
+  void FillSome(std::int64_t for_ms);
+  void JumpSome(std::int64_t for_ms);
+  void JumpWildly(std::int64_t for_ms);
+  void CutFor(const std::string& from, const std::string& to, std::int64_t for_ms);
+  void CrashFor(const std::string& region, std::int64_t for_ms);
+  void PauseFor(const std::string& region, std::int64_t for_ms);
+  void JumpFor(const std::string& region, std::int64_t amount_ms, std::int64_t for_ms);
+  void Begin_(const Fault& fault);
+  void Drift();
+  void Supervise();
+  void StartAgain(const std::string& region);
+  void SetOffset(const std::string& region, std::int64_t offset_ms);
+  void EndWildJump(const std::string& region);
+
+  std::size_t Open(Fault::Kind kind, const std::string& region, const std::string& other = "",
+                   std::int64_t amount = 0);
+  void Close(std::size_t fault);
+  bool IsOver(std::size_t fault) const { return history_.faults[fault].to_ms >= 0; }
+  /// Runs `end` and closes the fault, unless it is over by then.
+  void CloseAfter(std::int64_t delay_ms, std::size_t fault, std::function<void()> end);
+  std::string AnyRegion();
+  std::int64_t NowMillis() const;
+  std::int64_t Below(std::int64_t bound) {
+    return static_cast<std::int64_t>(random_.Below(static_cast<std::uint64_t>(bound)));
+  }
+
+  Cluster& cluster_;
+  const FaultOptions options_;
+  Random random_;
+  History& history_;
+  bool stopped_ = false;
+  std::int64_t start_us_;
+  std::int64_t until_ms_ = 0;
+  std::map<std::string, std::int64_t> offset_ms_;  // of the wall clock, within the bound
+  std::map<std::string, std::size_t> crash_;       // open faults
+  std::map<std::string, std::size_t> wild_;
+  std::map<std::string, std::int64_t> wild_ms_;
+  std::map<std::string, int> starting_;  // looks at which the node had not started
+};
+
+}  // namespace once

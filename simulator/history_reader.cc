@@ -1,0 +1,127 @@
+#include "simulator/history_reader.h"
+
+#include <array>
+#include <boost/json.hpp>
+#include <stdexcept>
+#include <string_view>
+
+namespace once {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::array<std::string_view, 3> kKinds = {"begin", "settle", "look-up"};
+constexpr std::array<std::string_view, 10> kAnswers = {
+    "none", "execute",     "replay",    "in-flight", "mismatch",
+    "done", "stale-fence", "not-found", "full",      "unavailable"};
+constexpr std::array<std::string_view, 9> kFaults = {"cut",       "clog",       "crash",
+                                                     "pause",     "slow-disk",  "sync-failure",
+                                                     "disk-full", "clock-jump", "lossy-links"};
+
+std::string Text(const json::object& object, std::string_view name) {
+  const json::value* value = object.if_contains(name);
+  return value && value->is_string() ? std::string(value->as_string()) : "";
+}
+
+template <typename Number>
+Number Figure(const json::object& object, std::string_view name, Number otherwise = 0) {
+  const json::value* value = object.if_contains(name);
+  return value && value->is_number() ? value->to_number<Number>() : otherwise;
+}
+
+bool Flag(const json::object& object, std::string_view name) {
+  const json::value* value = object.if_contains(name);
+  return value && value->is_bool() && value->as_bool();
+}
+
+template <typename Enum, std::size_t n>
+Enum Word(const std::array<std::string_view, n>& words, const std::string& word) {
+  for (std::size_t i = 0; i < n; ++i)
+    if (words[i] == word) return static_cast<Enum>(i);
+  throw std::runtime_error("unknown word '" + word + "'");
+}
+
+void ReadHead(const json::object& line, History& history) {
+  history.seed = Figure<std::uint64_t>(line, "seed");
+  history.scenario = Text(line, "scenario");
+  history.lag_bound_ms = Figure<std::int64_t>(line, "lagBoundMs");
+  if (const json::value* regions = line.if_contains("regions"); regions && regions->is_array())
+    for (const json::value& region : regions->as_array())
+      history.regions.emplace_back(region.as_string());
+}
+
+Operation ReadOperation(const json::object& line) {
+  Operation operation;
+  operation.id = Figure<std::uint64_t>(line, "id");
+  operation.kind = Word<Operation::Kind>(kKinds, Text(line, "kind"));
+  operation.region = Text(line, "region");
+  operation.tenant = Text(line, "tenant");
+  operation.key = Text(line, "key");
+  operation.body = Figure<std::uint64_t>(line, "body");
+  operation.invoked_ms = Figure<std::int64_t>(line, "invokedMs");
+  operation.returned_ms = Figure<std::int64_t>(line, "returnedMs", -1);
+  operation.answer = Word<Operation::Answer>(kAnswers, Text(line, "answer"));
+  operation.run_id = Text(line, "runId");
+  operation.fence = Figure<std::uint64_t>(line, "fence");
+  operation.status = Figure<std::uint32_t>(line, "status");
+  operation.answer_body = Text(line, "answerBody");
+  operation.retention_ms = Figure<std::uint64_t>(line, "retentionMs");
+  operation.lease_ms = Figure<std::uint64_t>(line, "leaseMs");
+  return operation;
+}
+
+Fault ReadFault(const json::object& line) {
+  Fault fault;
+  fault.kind = Word<Fault::Kind>(kFaults, Text(line, "kind"));
+  fault.from_ms = Figure<std::int64_t>(line, "fromMs");
+  fault.to_ms = Figure<std::int64_t>(line, "toMs", -1);
+  fault.region = Text(line, "region");
+  fault.other = Text(line, "other");
+  fault.amount = Figure<std::int64_t>(line, "amount");
+  return fault;
+}
+
+LostRun ReadLost(const json::object& line) {
+  LostRun lost;
+  lost.detected_ms = Figure<std::int64_t>(line, "detectedMs");
+  lost.region = Text(line, "region");
+  lost.tenant = Text(line, "tenant");
+  lost.key = Text(line, "key");
+  lost.winner = Text(line, "winner");
+  lost.loser = Text(line, "loser");
+  lost.region_pair = Text(line, "regionPair");
+  lost.payload_divergent = Flag(line, "payloadDivergent");
+  lost.loser_had_completed = Flag(line, "loserHadCompleted");
+  return lost;
+}
+
+void ReadLine(const json::object& line, bool first, History& history) {
+  if (first) return ReadHead(line, history);
+  if (const json::value* fault = line.if_contains("fault"))
+    history.faults.push_back(ReadFault(fault->as_object()));
+  else if (const json::value* lost = line.if_contains("lost"))
+    history.lost.push_back(ReadLost(lost->as_object()));
+  else if (line.contains("kind"))
+    history.operations.push_back(ReadOperation(line));
+}
+
+}  // namespace
+
+std::variant<History, std::string> ReadHistory(std::istream& lines) {
+  History history;
+  std::string text;
+  std::size_t number = 0;
+  while (std::getline(lines, text)) {
+    ++number;
+    if (text.empty()) continue;
+    try {
+      ReadLine(json::parse(text).as_object(), number == 1, history);
+    } catch (const std::exception& wrong) {
+      return "line " + std::to_string(number) + ": " + wrong.what();
+    }
+  }
+  if (number == 0) return "there is nothing in it";
+  return history;
+}
+
+}  // namespace once

@@ -1,0 +1,70 @@
+#include "simulator/link_watch.h"
+
+#include <algorithm>
+
+namespace once {
+namespace {
+
+std::uint64_t At(const Vector& vector, const Stream& stream) {
+  const auto at = vector.find(stream);
+  return at == vector.end() ? 0 : at->second;
+}
+
+}  // namespace
+
+LinkWatch::LinkWatch(Cluster& cluster, const Faults& faults, std::int64_t interval_ms)
+    : cluster_(cluster),
+      faults_(faults),
+      interval_ms_(interval_ms),
+      start_us_(cluster.time().MonotonicMicros()) {}
+
+std::int64_t LinkWatch::NowMillis() const {
+  return (cluster_.time().MonotonicMicros() - start_us_) / 1000;
+}
+
+void LinkWatch::Start() {
+  cluster_.time().After(interval_ms_, [this] {
+    Look();
+    Start();
+  });
+}
+
+void LinkWatch::Look() {
+  for (const std::string& region : cluster_.regions())
+    if (cluster_.IsUp(region)) NoteSaid(region);
+  for (const std::string& from : cluster_.regions())
+    for (const std::string& to : cluster_.regions())
+      if (from != to && cluster_.IsUp(from) && cluster_.IsUp(to)) Compare(from, to);
+}
+
+void LinkWatch::NoteSaid(const std::string& region) {
+  const Vector& applied = cluster_.gossip(region).journal().applied();
+  said_[cluster_.gossip(region).journal().own()];
+  for (auto& [stream, said] : said_) {
+    if (stream.first != region) continue;
+    // A batch that was undone, or lost in a crash, takes back what nobody was told.
+    const std::uint64_t sequence = At(applied, stream);
+    while (!said.empty() && said.back().sequence > sequence) said.pop_back();
+    if (sequence > 0 && (said.empty() || said.back().sequence < sequence))
+      said.push_back({sequence, NowMillis()});
+  }
+}
+
+void LinkWatch::Compare(const std::string& from, const std::string& to) {
+  const Vector& has = cluster_.gossip(to).journal().applied();
+  const std::int64_t now_ms = NowMillis();
+  std::int64_t age_ms = 0;
+  for (const auto& [stream, said] : said_) {
+    if (stream.first != from || said.empty() || At(has, stream) >= said.back().sequence) continue;
+    const auto missing = std::find_if(
+        said.begin(), said.end(),
+        [sequence = At(has, stream)](const Said& each) { return each.sequence > sequence; });
+    age_ms = std::max(age_ms, now_ms - missing->at_ms);
+  }
+  if (age_ms == 0) return;
+  const double gauge = cluster_.gossip(from).StateOf(to).partition_seconds;
+  divergences_.push_back({now_ms, from, to, age_ms, static_cast<std::int64_t>(gauge * 1000),
+                          now_ms - faults_.CleanSinceMillis(from, to)});
+}
+
+}  // namespace once

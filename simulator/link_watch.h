@@ -1,0 +1,53 @@
+// Looks at every pair of regions now and then, and notes what one of them still lacks of the other:
+// the truth that replication lag and the partition gauge are held against.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "simulator/cluster.h"
+#include "simulator/faults.h"
+
+namespace once {
+
+/// At `at_ms`, `to` lacked something that `from` had said `age_ms` ago or earlier.
+struct Divergence {
+  std::int64_t at_ms = 0;
+  std::string from;
+  std::string to;
+  std::int64_t age_ms = 0;
+  std::int64_t gauge_ms = 0;      // what `from` reports about `to`
+  std::int64_t clean_for_ms = 0;  // how long both and the links between them have been well
+};
+
+class LinkWatch {
+ public:
+  /// All must outlive the watch, and the watch every task of the cluster's scheduler.
+  LinkWatch(Cluster& cluster, const Faults& faults, std::int64_t interval_ms);
+
+  void Start();
+  const std::vector<Divergence>& divergences() const { return divergences_; }
+
+ private:
+  struct Said {
+    std::uint64_t sequence;
+    std::int64_t at_ms;
+  };
+  void Look();
+  void NoteSaid(const std::string& region);
+  void Compare(const std::string& from, const std::string& to);
+  std::int64_t NowMillis() const;
+
+  Cluster& cluster_;
+  const Faults& faults_;
+  const std::int64_t interval_ms_;
+  const std::int64_t start_us_;
+  std::map<Stream, std::deque<Said>> said_;  // by its origin, oldest first
+  std::vector<Divergence> divergences_;
+};
+
+}  // namespace once

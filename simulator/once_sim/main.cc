@@ -1,0 +1,122 @@
+// once-sim: the product in a simulated world. Exit 0: all held, 1: something did not, 2: it could
+// not be run.
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <string>
+
+#include "simulator/checks.h"
+#include "simulator/history_reader.h"
+#include "simulator/once_sim/swarm.h"
+#include "simulator/report.h"
+#include "simulator/runner.h"
+#include "simulator/scenario.h"
+
+namespace {
+
+constexpr int kPass = 0;
+constexpr int kViolation = 1;
+constexpr int kCouldNotRun = 2;
+
+struct RunArguments {
+  std::uint64_t seed = 1;
+  std::string scenario;
+  std::string out;
+};
+
+void PrintViolations(const std::vector<once::Violation>& violations) {
+  for (const once::Violation& violation : violations)
+    std::printf("violation: %s at %lld ms: %s\n", violation.checker.c_str(),
+                static_cast<long long>(violation.at_ms), violation.what.c_str());
+}
+
+int RunOne(const RunArguments& arguments) {
+  auto loaded = once::LoadScenario(arguments.scenario, arguments.seed);
+  if (const std::string* wrong = std::get_if<std::string>(&loaded)) {
+    std::fprintf(stderr, "once-sim: %s\n", wrong->c_str());
+    return kCouldNotRun;
+  }
+  once::RunOptions& options = std::get<once::RunOptions>(loaded);
+  options.detailed = !arguments.out.empty();
+  std::printf("seed %llu%s%s\n", static_cast<unsigned long long>(options.seed),
+              options.scenario.empty() ? "" : " scenario ", options.scenario.c_str());
+  for (const auto& [name, value] : once::Describe(options))
+    std::printf("  %s = %s\n", name.c_str(), value.c_str());
+  const once::History history = once::Simulate(options);
+  std::printf("%zu operations, %zu faults, %zu losers, %llu messages\n", history.operations.size(),
+              history.faults.size(), history.lost.size(),
+              static_cast<unsigned long long>(history.messages));
+  PrintViolations(history.violations);
+  if (!arguments.out.empty()) once::WriteReport(history, arguments.out);
+  const bool pass = history.violations.empty();
+  if (!pass)
+    std::printf("reproduce: %s\n",
+                once::ReproduceCommand(options.seed, arguments.scenario).c_str());
+  std::printf("%s trace %016llx\n", pass ? "pass" : "FAIL",
+              static_cast<unsigned long long>(history.trace_hash));
+  return pass ? kPass : kViolation;
+}
+
+int List() {
+  for (const once::Scenario& scenario : once::ListScenarios())
+    std::printf("%-24s %s\n", scenario.name.c_str(), scenario.about.c_str());
+  return kPass;
+}
+
+int CheckFile(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) {
+    std::fprintf(stderr, "once-sim: cannot read %s\n", path.c_str());
+    return kCouldNotRun;
+  }
+  const auto read = once::ReadHistory(file);
+  if (const std::string* wrong = std::get_if<std::string>(&read)) {
+    std::fprintf(stderr, "once-sim: %s: %s\n", path.c_str(), wrong->c_str());
+    return kCouldNotRun;
+  }
+  const once::History& history = std::get<once::History>(read);
+  const auto violations = once::CheckHistory(history);
+  PrintViolations(violations);
+  std::printf("%s: %zu operations\n", violations.empty() ? "pass" : "FAIL",
+              history.operations.size());
+  return violations.empty() ? kPass : kViolation;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("The product in a simulated world: virtual time, network and disks.", "once-sim");
+  app.require_subcommand(1);
+  RunArguments run_arguments;
+  CLI::App* run = app.add_subcommand("run", "Run one seed and say what happened");
+  run->add_option("--seed", run_arguments.seed, "Decides everything")->capture_default_str();
+  run->add_option("--scenario", run_arguments.scenario, "Name or file of a scenario");
+  run->add_option("--out", run_arguments.out, "Folder for results, history and report");
+  once::SwarmArguments swarm_arguments;
+  CLI::App* swarm = app.add_subcommand("swarm", "Run many seeds, each with its own mix of faults");
+  swarm->add_option("--seeds", swarm_arguments.seeds, "How many")->capture_default_str();
+  swarm->add_option("--first", swarm_arguments.first, "The first one")->capture_default_str();
+  swarm->add_option("--jobs", swarm_arguments.jobs, "Processes")->capture_default_str();
+  swarm->add_option("--scenario", swarm_arguments.scenario, "Name or file of a scenario");
+  swarm->add_flag("--keep-going", swarm_arguments.keep_going, "Do not stop at a violation");
+  CLI::App* list = app.add_subcommand("list", "Name the scenarios");
+  std::string file;
+  CLI::App* check = app.add_subcommand("check-history", "Judge a recorded history.jsonl");
+  check->add_option("file", file, "The history")->required();
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? kPass : kCouldNotRun;
+  }
+  try {
+    if (*run) return RunOne(run_arguments);
+    if (*swarm) return once::RunSwarm(swarm_arguments);
+    if (*list) return List();
+    if (*check) return CheckFile(file);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "once-sim: %s\n", error.what());
+  }
+  return kCouldNotRun;
+}

@@ -1,0 +1,24 @@
+// Many seeds over several processes, so that one seed that crashes takes nobody with it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace once {
+
+struct SwarmArguments {
+  std::uint64_t seeds = 1000;
+  std::uint64_t first = 1;
+  unsigned jobs = 2;
+  std::string scenario;
+  bool keep_going = false;
+};
+
+/// Exit code: 0 all held, 1 a violation (or a crash), 2 could not run. Prints progress and, for
+/// every seed that failed, the command that repeats it.
+int RunSwarm(const SwarmArguments& arguments);
+
+/// The exact command for one seed.
+std::string ReproduceCommand(std::uint64_t seed, const std::string& scenario);
+
+}  // namespace once

@@ -1,0 +1,57 @@
+#include "simulator/oracle.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace once {
+namespace {
+
+bool Succeeded(const Claim& claim) {
+  return claim.state() == COMPLETED;
+}
+
+bool Meet(const Claim& a, const Claim& b) {
+  const auto empty = [](const Claim& c) { return c.expires_ms() <= c.taken_up_ms(); };
+  return !empty(a) && !empty(b) &&
+         std::max(a.taken_up_ms(), b.taken_up_ms()) < std::min(a.expires_ms(), b.expires_ms());
+}
+
+}  // namespace
+
+Verdict Judge(const Slot& slot) {
+  std::vector<const Claim*> finals;
+  for (const Claim& claim : slot.claims())
+    if (Succeeded(claim) || claim.state() == TERMINAL_FAILURE) finals.push_back(&claim);
+  std::vector<std::size_t> group(finals.size());
+  for (std::size_t i = 0; i < group.size(); ++i) group[i] = i;
+  for (std::size_t i = 0; i < finals.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (group[i] != group[j] && Meet(*finals[i], *finals[j]))
+        std::replace(group.begin(), group.end(), std::size_t(group[i]), std::size_t(group[j]));
+  Verdict verdict;
+  for (std::size_t i = 0; i < finals.size(); ++i) {
+    const Claim* best = finals[i];
+    for (std::size_t j = 0; j < finals.size(); ++j) {
+      if (group[j] != group[i]) continue;
+      const bool better = Succeeded(*finals[j]) != Succeeded(*best)
+                              ? Succeeded(*finals[j])
+                              : finals[j]->run_id() < best->run_id();
+      if (better) best = finals[j];
+    }
+    verdict.survivor_of[finals[i]->run_id()] = best->run_id();
+    if (best != finals[i] && Succeeded(*finals[i])) verdict.losers.insert(finals[i]->run_id());
+  }
+  return verdict;
+}
+
+Slots ReadSlots(Cluster& cluster, const std::string& region) {
+  Slots slots;
+  for (int first = 0; first < 256; ++first)
+    cluster.replica(region).tables().VisitSlots(static_cast<std::uint8_t>(first),
+                                                [&slots](const std::string&, const Slot& slot) {
+                                                  slots[{slot.tenant(), slot.key()}] = slot;
+                                                });
+  return slots;
+}
+
+}  // namespace once

@@ -1,0 +1,26 @@
+// The rule of design as plainly as it can be said, without a line of the product: final claims are
+// connected when their windows overlap, and of each connected component the lowest run id among the
+// successes survives. Slow and obvious on purpose.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "conflict/claim.pb.h"
+#include "simulator/cluster.h"
+
+namespace once {
+
+struct Verdict {
+  std::map<std::string, std::string> survivor_of;  // every final run -> the run that stands for it
+  std::set<std::string> losers;                    // successes that did not survive
+};
+
+Verdict Judge(const Slot& slot);
+
+/// What a region holds, by (tenant, key).
+using Slots = std::map<std::pair<std::string, std::string>, Slot>;
+Slots ReadSlots(Cluster& cluster, const std::string& region);
+
+}  // namespace once

@@ -1,0 +1,115 @@
+#include "simulator/run_options.h"
+
+#include "replica/env/random.h"
+
+namespace once {
+namespace {
+
+std::int64_t Between(Random& random, std::int64_t low, std::int64_t high) {
+  return low + static_cast<std::int64_t>(random.Below(static_cast<std::uint64_t>(high - low + 1)));
+}
+
+// On in one seed of `one_in`, at a strength of its own.
+std::int64_t Gap(Random& random, std::uint64_t one_in, std::int64_t low, std::int64_t high) {
+  const std::int64_t gap_ms = Between(random, low, high);
+  return random.OneIn(one_in) ? gap_ms : 0;
+}
+
+LinkRules DrawLinks(Random& random) {
+  LinkRules links;
+  links.delay_ms = Between(random, 1, random.OneIn(3) ? 150 : 20);
+  links.jitter_ms = random.OneIn(2) ? Between(random, 0, 60) : 2;
+  if (random.OneIn(3)) links.loss_percent = static_cast<std::uint32_t>(Between(random, 1, 30));
+  if (random.OneIn(3)) links.repeat_percent = static_cast<std::uint32_t>(Between(random, 1, 50));
+  if (random.OneIn(4))
+    links.very_late_permille = static_cast<std::uint32_t>(Between(random, 1, 100));
+  return links;
+}
+
+FaultOptions DrawFaults(Random& random) {
+  FaultOptions faults;
+  faults.links = DrawLinks(random);
+  faults.cut_gap_ms = Between(random, 0, 3) > 0 ? Between(random, 3000, 20'000) : 0;
+  faults.cut_ms_max = Between(random, 1000, 30'000);
+  faults.one_way_cuts = random.OneIn(3);
+  faults.bridge_cuts = random.OneIn(3);
+  faults.flap_gap_ms = Gap(random, 6, 5000, 20'000);
+  faults.clog_gap_ms = Gap(random, 3, 4000, 20'000);
+  faults.crash_gap_ms = Gap(random, 2, 3000, 20'000);
+  faults.down_ms_max = Between(random, 10, 15'000);
+  faults.pause_gap_ms = Gap(random, 3, 5000, 20'000);
+  faults.slow_disk_gap_ms = Gap(random, 3, 5000, 20'000);
+  faults.sync_failure_gap_ms = Gap(random, 5, 8000, 30'000);
+  faults.disk_full_gap_ms = Gap(random, 4, 6000, 20'000);
+  faults.clock_jump_gap_ms = Gap(random, 3, 3000, 20'000);
+  faults.wild_jump_gap_ms = Gap(random, 5, 8000, 30'000);
+  faults.skew_ms_max = random.OneIn(2) ? Between(random, 1, 450) : 0;
+  faults.drift_ms_max = random.OneIn(3) ? Between(random, 1, 30) : 0;
+  return faults;
+}
+
+}  // namespace
+
+RunOptions DrawOptions(std::uint64_t seed) {
+  Random random(seed ^ 0x0123456789abcdefu);
+  RunOptions options;
+  options.seed = seed;
+  options.cluster.seed = seed;
+  options.cluster.gossip.interval_ms = Between(random, 1, 4) * 100;
+  options.cluster.gossip.resend_ms = Between(random, 5, 10) * 100;
+  options.cluster.gossip.relay_ms = Between(random, 2, 6) * 100;
+  options.cluster.gossip.digest_interval_ms = random.OneIn(2) ? 100 : 1000;
+  options.cluster.gossip.window_bytes = random.OneIn(4) ? 2048 : 512 * 1024;
+  if (random.OneIn(4)) options.cluster.hot_bytes_max = 8192;
+  options.workload.calls = static_cast<std::uint64_t>(Between(random, 40, 80));
+  options.workload.keys = static_cast<std::uint64_t>(Between(random, 4, 40));
+  options.workload.lease_ms = static_cast<std::uint64_t>(Between(random, 500, 4000));
+  options.workload.short_retention_percent = static_cast<std::uint32_t>(Between(random, 0, 90));
+  options.workload.burst_percent = static_cast<std::uint32_t>(Between(random, 0, 60));
+  options.cluster.lease_ms = options.workload.lease_ms;
+  options.faults = DrawFaults(random);
+  return options;
+}
+
+std::int64_t LagBoundMillis(const RunOptions& options) {
+  const GossipOptions& gossip = options.cluster.gossip;
+  const LinkRules& links = options.faults.links;
+  return 2 * gossip.resend_ms + 4 * gossip.interval_ms + 4 * (links.delay_ms + links.jitter_ms);
+}
+
+std::vector<std::pair<std::string, std::string>> Describe(const RunOptions& options) {
+  std::vector<std::pair<std::string, std::string>> lines;
+  const auto say = [&lines](const char* name, auto value) {
+    if (value) lines.emplace_back(name, std::to_string(value));
+  };
+  const FaultOptions& faults = options.faults;
+  say("calls", options.workload.calls);
+  say("keys", options.workload.keys);
+  say("lease_ms", options.workload.lease_ms);
+  say("interval_ms", options.cluster.gossip.interval_ms);
+  say("resend_ms", options.cluster.gossip.resend_ms);
+  say("short_retention_percent", options.workload.short_retention_percent);
+  say("delay_ms", faults.links.delay_ms);
+  say("jitter_ms", faults.links.jitter_ms);
+  say("loss_percent", faults.links.loss_percent);
+  say("repeat_percent", faults.links.repeat_percent);
+  say("very_late_permille", faults.links.very_late_permille);
+  say("cut_gap_ms", faults.cut_gap_ms);
+  say("one_way_cuts", faults.one_way_cuts);
+  say("bridge_cuts", faults.bridge_cuts);
+  say("flap_gap_ms", faults.flap_gap_ms);
+  say("clog_gap_ms", faults.clog_gap_ms);
+  say("crash_gap_ms", faults.crash_gap_ms);
+  say("pause_gap_ms", faults.pause_gap_ms);
+  say("slow_disk_gap_ms", faults.slow_disk_gap_ms);
+  say("sync_failure_gap_ms", faults.sync_failure_gap_ms);
+  say("disk_full_gap_ms", faults.disk_full_gap_ms);
+  say("clock_jump_gap_ms", faults.clock_jump_gap_ms);
+  say("wild_jump_gap_ms", faults.wild_jump_gap_ms);
+  say("skew_ms_max", faults.skew_ms_max);
+  say("drift_ms_max", faults.drift_ms_max);
+  say("scheduled_faults", faults.schedule.size());
+  return lines;
+}
+
+}  // namespace once

@@ -1,0 +1,79 @@
+// Everything that a simulated run depends on besides the code: drawn from a seed, and then
+// overridden by a scenario.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "simulator/cluster.h"
+#include "simulator/history.h"
+#include "simulator/network.h"
+
+namespace once {
+
+/// What callers do. Percentages are chances per call.
+struct WorkloadOptions {
+  std::uint64_t calls = 60;  // chains of begin, settle and retries, about three operations each
+  std::uint64_t keys = 24;
+  std::uint32_t burst_percent = 25;  // the same request at once, in one region or several
+  std::uint32_t mismatch_percent = 6;
+  std::uint32_t run_percent = 25;  // keys whose effect is a run of the node, not the caller's
+  std::uint32_t short_retention_percent = 40;
+  std::uint64_t short_retention_ms_max = 12'000;
+  std::uint32_t never_expire_percent = 10;
+  std::uint32_t late_settle_percent = 10;  // after the lease
+  std::uint32_t no_settle_percent = 8;
+  std::uint32_t retryable_percent = 8;
+  std::uint32_t terminal_percent = 8;
+  std::uint32_t release_percent = 3;
+  std::uint32_t stray_settle_percent = 3;  // to a region that is not the claim's home
+  std::uint32_t late_retry_percent = 30;
+  std::uint64_t lease_ms = 2000;
+};
+
+/// Which faults are on, and how strong. Every gap is the mean time between two of a kind.
+struct FaultOptions {
+  LinkRules links;
+  std::int64_t cut_gap_ms = 0;  // 0: none
+  std::int64_t cut_ms_max = 15'000;
+  bool one_way_cuts = false;
+  bool bridge_cuts = false;
+  std::int64_t flap_gap_ms = 0;
+  std::int64_t clog_gap_ms = 0;
+  std::int64_t crash_gap_ms = 0;
+  std::int64_t down_ms_max = 6000;
+  std::int64_t pause_gap_ms = 0;
+  std::int64_t slow_disk_gap_ms = 0;
+  std::int64_t sync_failure_gap_ms = 0;
+  std::int64_t disk_full_gap_ms = 0;
+  std::int64_t clock_jump_gap_ms = 0;  // within the bound
+  std::int64_t wild_jump_gap_ms = 0;   // beyond it
+  std::int64_t skew_ms_max = 0;        // of any region, either way
+  std::int64_t drift_ms_max = 0;       // per second
+  std::vector<Fault> schedule;         // these, at these times
+};
+
+struct RunOptions {
+  std::uint64_t seed = 1;
+  std::string scenario;
+  std::int64_t safety_ms = 60'000;
+  std::int64_t liveness_ms_max = 30'000;
+  bool detailed = false;  // keeps lag and convergence samples for the report
+  ClusterOptions cluster;
+  WorkloadOptions workload;
+  FaultOptions faults;
+};
+
+/// Swarm: each seed draws its own mixture.
+RunOptions DrawOptions(std::uint64_t seed);
+
+/// How long a change may take to be durable in another region while the link between the two, and
+/// both nodes, are well: two attempts, each answered at the next interval.
+std::int64_t LagBoundMillis(const RunOptions& options);
+
+/// For people, in a fixed order.
+std::vector<std::pair<std::string, std::string>> Describe(const RunOptions& options);
+
+}  // namespace once

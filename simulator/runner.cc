@@ -1,0 +1,223 @@
+#include "simulator/runner.h"
+
+#include <algorithm>
+#include <set>
+
+#include "simulator/checks.h"
+#include "simulator/faults.h"
+#include "simulator/link_watch.h"
+#include "simulator/oracle.h"
+#include "simulator/trace.h"
+#include "simulator/workload.h"
+
+namespace once {
+namespace {
+
+constexpr std::int64_t kWatchMs = 250;
+constexpr std::int64_t kStepMs = 50;
+constexpr std::size_t kViolationsMax = 20;
+constexpr std::size_t kConflictsMax = 100'000;
+
+class Simulation {
+ public:
+  explicit Simulation(const RunOptions& options)
+      : options_(options),
+        cluster_(options.cluster),
+        start_wall_ms_(cluster_.time().WallMillis()),
+        workload_(cluster_, options.workload, options.seed * 3 + 1, history_),
+        faults_(cluster_, options.faults, options.seed * 5 + 2, history_),
+        watch_(cluster_, faults_, kWatchMs) {
+    history_.seed = options.seed;
+    history_.scenario = options.scenario;
+    history_.regions = cluster_.regions();
+    history_.options = once::Describe(options);
+    history_.lag_bound_ms = LagBoundMillis(options);
+    cluster_.network().on_deliver = [this](const std::string& from, const std::string& to,
+                                           const std::string& message) {
+      trace_.Add(Elapsed()).Add(from).Add(to).Add(message);
+    };
+    cluster_.on_restart = [this](const std::string& region) {
+      ListenToLag(region);
+      Keep(CheckDurability(history_, cluster_, region));
+    };
+    for (const std::string& region : cluster_.regions()) ListenToLag(region);
+  }
+
+  History Run() {
+    faults_.Start(options_.safety_ms);
+    workload_.Start(options_.safety_ms);
+    watch_.Start();
+    cluster_.time().RunFor(options_.safety_ms);
+    history_.safety_ms = options_.safety_ms;
+    workload_.Stop();
+    faults_.Stop();
+    Converge();
+    for (const std::string& region : cluster_.regions()) {
+      workload_.Probe(region);
+      Settle();
+    }
+    Settle();
+    Check();
+    Finish();
+    return std::move(history_);
+  }
+
+ private:
+  std::int64_t Elapsed() { return cluster_.time().MonotonicMicros() / 1000 - 1000; }
+
+  bool Quiet() {
+    if (workload_.waiting() > 0 || !cluster_.Converged()) return false;
+    return std::all_of(cluster_.regions().begin(), cluster_.regions().end(),
+                       [this](const std::string& region) {
+                         return cluster_.replica(region).Unready().empty() &&
+                                cluster_.gossip(region).journal().CountFrames() == 0;
+                       });
+  }
+
+  bool RunUntilQuiet(std::int64_t limit_ms) {
+    for (std::int64_t spent_ms = 0; spent_ms < limit_ms; spent_ms += kStepMs) {
+      cluster_.time().RunFor(kStepMs);
+      if (options_.detailed) NoteConvergence(spent_ms + kStepMs);
+      if (Quiet()) return true;
+    }
+    return false;
+  }
+
+  void Converge() {
+    if (!RunUntilQuiet(options_.liveness_ms_max)) SayNotQuiet();
+    // Whoever was executing when the callers stopped has lost its lease after this.
+    cluster_.time().RunFor(static_cast<std::int64_t>(options_.workload.lease_ms) + 3000);
+  }
+
+  void Settle() {
+    if (!RunUntilQuiet(options_.liveness_ms_max)) SayNotQuiet();
+    cluster_.time().RunFor(2 * options_.cluster.gossip.interval_ms);
+  }
+
+  void SayNotQuiet() {
+    std::string what = "not quiet in time:";
+    if (!cluster_.Converged()) what += " regions differ;";
+    for (const std::string& region : cluster_.regions()) {
+      if (const std::string why = cluster_.replica(region).Unready(); !why.empty())
+        what += " " + region + " is not ready: " + why + ";";
+      what += " " + region + " keeps " +
+              std::to_string(cluster_.gossip(region).journal().CountFrames()) + " frames;";
+    }
+    Keep({{"liveness", what, Elapsed()}});
+  }
+
+  void Check() {
+    Keep(CheckHistory(history_));
+    Keep(CheckDurability(history_, cluster_));
+    Keep(CheckSurvivor(cluster_));
+    Keep(CheckLosers(cluster_));
+    Keep(CheckConflictCount(cluster_));
+    Keep(CheckDrained(cluster_));
+    Keep(CheckLag(watch_.divergences(), history_.lag_bound_ms + kWatchMs));
+    // After a restart the age is known by the calendar only, to within the skew bound.
+    Keep(CheckGauge(watch_.divergences(), options_.cluster.gossip.interval_ms + kWatchMs +
+                                              options_.cluster.gossip.skew_bound_ms));
+    CheckProbes();
+  }
+
+  // In the end every key is answered in every region.
+  void CheckProbes() {
+    for (const Operation& operation : history_.operations)
+      if (operation.invoked_ms > options_.safety_ms &&
+          (operation.answer == Operation::Answer::kNone ||
+           operation.answer == Operation::Answer::kFull ||
+           operation.answer == Operation::Answer::kUnavailable) &&
+          operation.kind == Operation::Kind::kBegin)
+        Keep({{"liveness", "no answer for " + operation.region + " " + operation.key,
+               operation.invoked_ms}});
+  }
+
+  void Finish() {
+    for (const std::string& region : cluster_.regions()) NoteLosses(region);
+    for (const Operation& operation : history_.operations)
+      trace_.Add(operation.invoked_ms)
+          .Add(operation.returned_ms)
+          .Add(static_cast<std::int64_t>(operation.answer))
+          .Add(operation.run_id)
+          .Add(operation.answer_body);
+    for (const LostRun& lost : history_.lost) trace_.Add(lost.winner).Add(lost.loser);
+    history_.trace_hash = trace_.hash();
+    history_.messages = cluster_.network().delivered();
+    history_.message_bytes = cluster_.network().bytes();
+    history_.end_ms = Elapsed();
+  }
+
+  void NoteLosses(const std::string& region) {
+    const Slots slots = ReadSlots(cluster_, region);
+    for (const Conflict& conflict : cluster_.replica(region).tables().Conflicts(0, kConflictsMax)) {
+      LostRun lost;
+      lost.detected_ms = conflict.detected_ms() - start_wall_ms_;
+      lost.region = region;
+      lost.tenant = conflict.tenant();
+      lost.winner = conflict.winner();
+      lost.loser = conflict.loser();
+      lost.region_pair = conflict.region_pair();
+      lost.payload_divergent = conflict.payload_divergent();
+      lost.loser_had_completed = conflict.loser_had_completed();
+      for (const auto& [key, slot] : slots)
+        for (const Claim& claim : slot.claims())
+          if (claim.run_id() == conflict.loser()) lost.key = key.second;
+      history_.lost.push_back(std::move(lost));
+    }
+  }
+
+  void ListenToLag(const std::string& region) {
+    if (!options_.detailed) return;
+    cluster_.gossip(region).on_lag = [this, region](const std::string& peer, std::int64_t lag_ms) {
+      history_.lags.push_back({Elapsed(), region, peer, lag_ms});
+    };
+  }
+
+  // By what is on the disks: looking must not change what is in memory.
+  void NoteConvergence(std::int64_t after_ms) {
+    if (Elapsed() > options_.safety_ms + options_.liveness_ms_max) return;
+    std::map<std::string, std::set<std::string>> states;
+    std::map<std::string, std::string> names;
+    std::map<std::string, std::size_t> held;
+    for (const std::string& region : cluster_.regions()) {
+      const auto& disk = cluster_.disk(region).visible();
+      for (auto at = disk.lower_bound("s"); at != disk.end() && at->first[0] == 's'; ++at) {
+        Slot slot;
+        slot.ParseFromString(at->second);
+        std::string bytes;
+        for (const Claim& claim : slot.claims()) bytes += claim.SerializeAsString();
+        states[at->first].insert(std::move(bytes));
+        names[at->first] = slot.key();
+        ++held[at->first];
+      }
+    }
+    for (const auto& [hash, forms] : states)
+      if (forms.size() == 1 && held[hash] == cluster_.regions().size() &&
+          converged_.insert(hash).second && after_ms > kStepMs)
+        history_.convergences.push_back({names[hash], after_ms});
+  }
+
+  void Keep(Violations violations) {
+    for (Violation& violation : violations)
+      if (history_.violations.size() < kViolationsMax)
+        history_.violations.push_back(std::move(violation));
+  }
+
+  const RunOptions options_;
+  History history_;
+  Trace trace_;
+  Cluster cluster_;
+  const std::int64_t start_wall_ms_;
+  Workload workload_;
+  Faults faults_;
+  LinkWatch watch_;
+  std::set<std::string> converged_;
+};
+
+}  // namespace
+
+History Simulate(const RunOptions& options) {
+  return Simulation(options).Run();
+}
+
+}  // namespace once

@@ -1,0 +1,58 @@
+#include "simulator/story_of_key.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace once {
+namespace {
+
+void LearnFromGrant(const Operation& grant, RunFacts& facts) {
+  if (facts.home.empty() || grant.fence < facts.first_fence) {
+    facts.home = grant.region;
+    facts.body = grant.body;
+    facts.first_fence = grant.fence;
+  }
+}
+
+void LearnFinal(const Operation& operation, RunFacts& facts) {
+  if (!IsFinalStatus(operation.status)) return;
+  if (facts.finalised_ms < 0 || operation.invoked_ms < facts.finalised_ms)
+    facts.finalised_ms = operation.invoked_ms;
+  facts.status = operation.status;
+  facts.kept_until_ms =
+      operation.retention_ms == 0
+          ? std::numeric_limits<std::int64_t>::max()
+          : facts.finalised_ms + static_cast<std::int64_t>(operation.retention_ms);
+}
+
+}  // namespace
+
+std::map<std::pair<std::string, std::string>, StoryOfKey> StoriesOf(const History& history) {
+  std::map<std::pair<std::string, std::string>, StoryOfKey> stories;
+  for (const Operation& operation : history.operations)
+    stories[{operation.tenant, operation.key}].operations.push_back(&operation);
+  for (auto& [key, story] : stories) {
+    for (const Operation* operation : story.operations) {
+      if (operation->run_id.empty()) continue;
+      RunFacts& facts = story.runs[operation->run_id];
+      if (IsGrant(*operation)) LearnFromGrant(*operation, facts);
+      // Whether or not its caller heard: it cannot have become final before it was asked for.
+      if (operation->kind == Operation::Kind::kSettle || (IsGrant(*operation) && operation->status))
+        LearnFinal(*operation, facts);
+    }
+    for (const Operation* operation : story.operations) {
+      // The answer that is replayed is the one that was accepted; other attempts were not.
+      if (IsReplay(*operation) || IsAcceptedSettle(*operation))
+        if (IsFinalStatus(operation->status))
+          story.runs[operation->run_id].status = operation->status;
+    }
+  }
+  return stories;
+}
+
+std::string Describe(const Operation& operation) {
+  return operation.region + " " + operation.tenant + "/" + operation.key + " #" +
+         std::to_string(operation.id) + " run " + operation.run_id;
+}
+
+}  // namespace once

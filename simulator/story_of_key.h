@@ -1,0 +1,59 @@
+// A history sorted by key, and what can be known about runs from it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "simulator/history.h"
+
+namespace once {
+
+inline constexpr std::int64_t kSkewBoundMs = 1000;
+
+/// What callers learned about one run.
+struct RunFacts {
+  std::string home;        // region that let it execute; empty: nobody heard
+  std::uint64_t body = 0;  // of the request that it belongs to, if home is known
+  std::uint64_t first_fence = 0;
+  std::int64_t finalised_ms = -1;   // not before this; -1: not final, or not known
+  std::int64_t kept_until_ms = -1;  // must be answered until then; INT64_MAX for ever
+  std::uint32_t status = 0;         // of its final answer; 0: not known
+};
+
+struct StoryOfKey {
+  std::vector<const Operation*> operations;  // in the order of the history
+  std::map<std::string, RunFacts> runs;
+};
+
+/// By (tenant, key). Points into the history.
+std::map<std::pair<std::string, std::string>, StoryOfKey> StoriesOf(const History& history);
+
+inline bool IsFinalStatus(std::uint32_t status) {
+  return status >= 200 && status < 500;
+}
+inline bool IsSuccess(std::uint32_t status) {
+  return status >= 200 && status < 400;
+}
+/// The caller may do it now: a claim to execute, or a run that the node did at once.
+inline bool IsGrant(const Operation& operation) {
+  return operation.kind == Operation::Kind::kBegin &&
+         (operation.answer == Operation::Answer::kExecute ||
+          operation.answer == Operation::Answer::kDone);
+}
+inline bool IsReplay(const Operation& operation) {
+  return operation.kind == Operation::Kind::kBegin &&
+         operation.answer == Operation::Answer::kReplay;
+}
+inline bool IsAcceptedSettle(const Operation& operation) {
+  return operation.kind == Operation::Kind::kSettle &&
+         (operation.answer == Operation::Answer::kDone ||
+          operation.answer == Operation::Answer::kReplay);
+}
+
+/// "eu acme/k1 #12 run X" for messages.
+std::string Describe(const Operation& operation);
+
+}  // namespace once

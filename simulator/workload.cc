@@ -1,0 +1,279 @@
+#include "simulator/workload.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+
+#include "replica/api/digest.h"
+
+namespace once {
+namespace {
+
+constexpr std::int64_t kPatienceMs = 3000;  // a caller gives up after this
+constexpr std::uint64_t kDayMs = 24ull * 3600 * 1000;
+constexpr const char* kRunEndpoint = "POST /v1/runs";
+constexpr std::array<const char*, 4> kWorkflows = {"noop", "delay", "append", "approval"};
+
+Operation::Answer Heard(Answer::Kind kind) {
+  switch (kind) {
+    case Answer::Kind::kExecute:
+      return Operation::Answer::kExecute;
+    case Answer::Kind::kDone:
+      return Operation::Answer::kDone;
+    case Answer::Kind::kReplay:
+      return Operation::Answer::kReplay;
+    case Answer::Kind::kInFlight:
+      return Operation::Answer::kInFlight;
+    case Answer::Kind::kMismatch:
+      return Operation::Answer::kMismatch;
+    case Answer::Kind::kStaleFence:
+      return Operation::Answer::kStaleFence;
+    case Answer::Kind::kNotFound:
+      return Operation::Answer::kNotFound;
+    case Answer::Kind::kFull:
+      return Operation::Answer::kFull;
+    case Answer::Kind::kUnavailable:
+      break;
+  }
+  return Operation::Answer::kUnavailable;
+}
+
+void Note(Operation& heard, const Answer& answer) {
+  heard.run_id = answer.claim.run_id();
+  heard.fence = answer.claim.fence();
+  if (answer.kind != Answer::Kind::kReplay && answer.kind != Answer::Kind::kDone) return;
+  heard.status = answer.outcome.status();
+  heard.answer_body = answer.outcome.body();
+}
+
+ClaimState StateOf(std::uint32_t status) {
+  if (status == 0) return RELEASED;
+  if (status >= 500) return RETRYABLE;
+  return status >= 400 ? TERMINAL_FAILURE : COMPLETED;
+}
+
+}  // namespace
+
+Workload::Workload(Cluster& cluster, WorkloadOptions options, std::uint64_t seed, History& history)
+    : cluster_(cluster),
+      options_(options),
+      random_(seed),
+      history_(history),
+      start_us_(cluster.time().MonotonicMicros()) {
+  for (std::uint64_t i = 0; i < options_.keys; ++i) {
+    Key key;
+    key.tenant = random_.OneIn(4) ? "globex" : "acme";
+    key.name = "k" + std::to_string(i);
+    key.body = i + 1;
+    key.run = Chance(options_.run_percent);
+    key.workflow = static_cast<std::uint32_t>(random_.Below(kWorkflows.size()));
+    key.retention_ms = kDayMs;
+    if (Chance(options_.never_expire_percent)) key.retention_ms = 0;
+    if (Chance(options_.short_retention_percent))
+      key.retention_ms = 1000 + random_.Below(options_.short_retention_ms_max);
+    keys_.push_back(std::move(key));
+  }
+}
+
+std::int64_t Workload::NowMillis() const {
+  return (cluster_.time().MonotonicMicros() - start_us_) / 1000;
+}
+
+std::string Workload::AnyRegion() {
+  return cluster_.regions()[random_.Below(cluster_.regions().size())];
+}
+
+void Workload::Start(std::int64_t duration_ms) {
+  for (std::uint64_t i = 0; i < options_.calls; ++i)
+    ScheduleCalls(
+        static_cast<std::int64_t>(random_.Below(static_cast<std::uint64_t>(duration_ms))));
+}
+
+void Workload::ScheduleCalls(std::int64_t at_ms) {
+  Call call;
+  call.key = random_.Below(keys_.size());
+  call.region = AnyRegion();
+  call.body = keys_[call.key].body;
+  if (Chance(options_.mismatch_percent)) call.body += 1000;
+  const std::uint64_t copies = Chance(options_.burst_percent) ? 2 + random_.Below(3) : 1;
+  for (std::uint64_t i = 0; i < copies; ++i) {
+    if (i > 0 && random_.OneIn(2)) call.region = AnyRegion();
+    const std::int64_t after_ms = i == 0 ? 0 : static_cast<std::int64_t>(random_.Below(40));
+    cluster_.time().After(at_ms + after_ms, [this, call] { Begin(call); });
+  }
+  if (Chance(options_.late_retry_percent)) {
+    const std::int64_t later_ms = 500 + static_cast<std::int64_t>(random_.Below(20'000));
+    if (random_.OneIn(2)) call.region = AnyRegion();
+    cluster_.time().After(at_ms + later_ms, [this, call] { Begin(call); });
+  }
+}
+
+std::size_t Workload::Record(Operation operation) {
+  operation.id = history_.operations.size() + 1;
+  operation.invoked_ms = NowMillis();
+  history_.operations.push_back(std::move(operation));
+  return history_.operations.size() - 1;
+}
+
+Command Workload::CommandFor(const Call& call) const {
+  const Key& key = keys_[call.key];
+  Command command =
+      BeginCommand(key.tenant, key.name, call.body, options_.lease_ms, key.retention_ms);
+  if (!key.run) return command;
+  once::Begin begin = command.begin();
+  SlotRef& slot = *begin.mutable_slot();
+  slot.set_surface(ROUTE);
+  slot.set_endpoint(kRunEndpoint);
+  slot.set_hash(SlotKey(ROUTE, key.tenant, kRunEndpoint, key.name));
+  Mutation& mutation = *command.mutable_mutation();
+  mutation.set_tenant(key.tenant);
+  mutation.set_actor("caller");
+  *mutation.mutable_begin() = std::move(begin);
+  CreateRun& create = *mutation.mutable_create_run();
+  create.set_workflow_id(kWorkflows[key.workflow]);
+  create.set_name_shown(kWorkflows[key.workflow]);
+  create.set_delay_ms(key.workflow == 1 ? 1500 : 0);
+  return command;
+}
+
+void Workload::Send(std::size_t operation, const std::string& region, Command command,
+                    std::function<void(const Answer&)> hear, std::function<void()> unheard) {
+  const auto pending = std::make_shared<bool>(true);
+  ++waiting_;
+  const auto over = [this, pending] {
+    if (!*pending) return false;
+    *pending = false;
+    --waiting_;
+    return true;
+  };
+  cluster_.time().After(kPatienceMs, [over, unheard] {
+    if (over()) unheard();
+  });
+  if (!cluster_.IsUp(region)) return;
+  cluster_.Submit(region, std::move(command),
+                  [this, over, hear = std::move(hear), operation](const Answer& answer) {
+                    if (!over()) return;
+                    Operation& heard = history_.operations[operation];
+                    heard.returned_ms = NowMillis();
+                    heard.answer = Heard(answer.kind);
+                    if (heard.kind == Operation::Kind::kBegin) Note(heard, answer);
+                    hear(answer);
+                  });
+}
+
+void Workload::Begin(const Call& call) {
+  if (stopped_ && !call.probe) return;
+  const Key& key = keys_[call.key];
+  Operation operation;
+  operation.kind = Operation::Kind::kBegin;
+  operation.region = call.region;
+  operation.tenant = key.tenant;
+  operation.key = key.name;
+  operation.body = call.body;
+  operation.retention_ms = key.retention_ms;
+  operation.lease_ms = options_.lease_ms;
+  const std::size_t at = Record(std::move(operation));
+  Send(
+      at, call.region, CommandFor(call),
+      [this, call, at](const Answer& answer) { HearBegin(call, at, answer); },
+      [this, call] { Again(call, static_cast<std::int64_t>(random_.Below(500))); });
+}
+
+void Workload::HearBegin(const Call& call, std::size_t operation, const Answer& answer) {
+  const std::int64_t pause_ms = 50 + static_cast<std::int64_t>(random_.Below(800));
+  switch (answer.kind) {
+    case Answer::Kind::kExecute:
+      return Execute(call, history_.operations[operation], answer.hash);
+    case Answer::Kind::kInFlight:
+      return Again(call, std::min<std::int64_t>(answer.retry_after_ms, 2 * pause_ms));
+    case Answer::Kind::kFull:
+    case Answer::Kind::kUnavailable:
+      return Again(call, pause_ms);
+    default:
+      return;  // the caller knows what it wanted to know
+  }
+}
+
+// A retry goes to the same region mostly, and sometimes to wherever the network leads it.
+void Workload::Again(Call call, std::int64_t delay_ms) {
+  if (call.tries_left == 0 || call.probe) return;
+  --call.tries_left;
+  if (random_.OneIn(4)) call.region = AnyRegion();
+  cluster_.time().After(delay_ms, [this, call] { Begin(call); });
+}
+
+void Workload::Execute(const Call& call, const Operation& owned, const std::string& hash) {
+  if (!call.probe && Chance(options_.no_settle_percent)) return;
+  std::int64_t work_ms = 1 + static_cast<std::int64_t>(random_.Below(400));
+  if (Chance(options_.late_settle_percent))
+    work_ms = static_cast<std::int64_t>(options_.lease_ms + random_.Below(4 * options_.lease_ms));
+  std::uint32_t status = 200;
+  if (Chance(options_.retryable_percent)) status = 503;
+  if (Chance(options_.terminal_percent)) status = 422;
+  if (Chance(options_.release_percent)) status = 0;
+  if (call.probe) work_ms = 1, status = 200;
+
+  Settle settle;
+  settle.set_tenant(owned.tenant);
+  settle.set_hash(hash);
+  settle.set_run_id(owned.run_id);
+  settle.set_fence(owned.fence);
+  settle.set_state(StateOf(status));
+  if (status != 0) {
+    settle.mutable_outcome()->set_status(status);
+    settle.mutable_outcome()->set_body("answer " + std::to_string(owned.id) + " of " +
+                                       owned.run_id);
+  }
+  const std::string region =
+      !call.probe && Chance(options_.stray_settle_percent) ? AnyRegion() : owned.region;
+  cluster_.time().After(work_ms,
+                        [this, call, region, settle] { SettleNow(call, region, settle, 2); });
+}
+
+void Workload::SettleNow(const Call& call, const std::string& region, const Settle& settle,
+                         int tries_left) {
+  const Key& key = keys_[call.key];
+  Operation operation;
+  operation.kind = Operation::Kind::kSettle;
+  operation.region = region;
+  operation.tenant = key.tenant;
+  operation.key = key.name;
+  operation.body = call.body;
+  operation.run_id = settle.run_id();
+  operation.fence = settle.fence();
+  operation.status = settle.outcome().status();
+  operation.answer_body = settle.outcome().body();
+  operation.retention_ms = key.retention_ms;
+  const std::size_t at = Record(std::move(operation));
+  Command command;
+  *command.mutable_settle() = settle;
+  const auto again = [this, call, region, settle, tries_left] {
+    if (tries_left == 0 || stopped_) return;
+    const std::int64_t pause_ms = static_cast<std::int64_t>(random_.Below(500));
+    cluster_.time().After(pause_ms, [this, call, region, settle, tries_left] {
+      SettleNow(call, region, settle, tries_left - 1);
+    });
+  };
+  Send(
+      at, region, std::move(command),
+      [this, call, again, settle](const Answer& answer) {
+        if (answer.kind == Answer::Kind::kFull || answer.kind == Answer::Kind::kUnavailable)
+          return again();
+        if (settle.state() == RETRYABLE)
+          Again(call, 100 + static_cast<std::int64_t>(random_.Below(2000)));
+      },
+      again);
+}
+
+void Workload::Probe(const std::string& region) {
+  for (std::size_t key = 0; key < keys_.size(); ++key) {
+    Call call;
+    call.key = key;
+    call.region = region;
+    call.body = keys_[key].body;
+    call.probe = true;
+    Begin(call);
+  }
+}
+
+}  // namespace once

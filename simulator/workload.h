@@ -1,0 +1,77 @@
+// Seeded callers. Each call is one caller's whole story with one key: it begins, works, settles,
+// and asks again with the same key for as long as it does not know the result. Every operation is
+// written into the history as the caller saw it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "replica/env/random.h"
+#include "simulator/cluster.h"
+#include "simulator/history.h"
+#include "simulator/run_options.h"
+
+namespace once {
+
+class Workload {
+ public:
+  /// All must outlive the workload, and the workload every task of the cluster's scheduler.
+  Workload(Cluster& cluster, WorkloadOptions options, std::uint64_t seed, History& history);
+
+  /// Schedules all calls over the next `duration_ms`.
+  void Start(std::int64_t duration_ms);
+  /// From now on nobody starts or repeats anything; what is under way may finish.
+  void Stop() { stopped_ = true; }
+  /// Operations whose callers still wait.
+  std::size_t waiting() const { return waiting_; }
+
+  /// Asks for every key in `region`, as a patient caller would: who gets to execute settles at
+  /// once. After Stop only.
+  void Probe(const std::string& region);
+
+ private:
+  /// What is asked for under one key: fixed, so that a retry is a retry.
+  struct Key {
+    std::string tenant;
+    std::string name;
+    std::uint64_t body = 0;
+    std::uint64_t retention_ms = 0;
+    bool run = false;
+    std::uint32_t workflow = 0;
+  };
+  struct Call {
+    std::size_t key = 0;
+    std::string region;
+    std::uint64_t body = 0;
+    std::uint32_t tries_left = 3;
+    bool probe = false;
+  };
+
+  void ScheduleCalls(std::int64_t at_ms);
+  void Begin(const Call& call);
+  void HearBegin(const Call& call, std::size_t operation, const Answer& answer);
+  void Execute(const Call& call, const Operation& owned, const std::string& hash);
+  void SettleNow(const Call& call, const std::string& region, const Settle& settle, int tries_left);
+  void Again(Call call, std::int64_t delay_ms);
+  Command CommandFor(const Call& call) const;
+  /// Sends it; `hear` gets the answer unless the caller has given up or the process died, and
+  /// `unheard` runs in that case.
+  void Send(std::size_t operation, const std::string& region, Command command,
+            std::function<void(const Answer&)> hear, std::function<void()> unheard);
+  std::size_t Record(Operation operation);
+  std::int64_t NowMillis() const;
+  std::string AnyRegion();
+  bool Chance(std::uint32_t percent) { return random_.Below(100) < percent; }
+
+  Cluster& cluster_;
+  const WorkloadOptions options_;
+  Random random_;
+  History& history_;
+  std::vector<Key> keys_;
+  bool stopped_ = false;
+  std::size_t waiting_ = 0;
+  std::int64_t start_us_;
+};
+
+}  // namespace once
