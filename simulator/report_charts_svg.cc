@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -43,24 +44,38 @@ double ChartX(const LogScale& scale, double ms) {
   return kChartLeft + scale.Position(ms) * (kChartRight - kChartLeft);
 }
 
-void AppendBar(Markup& svg, const LogScale& scale, int bin, std::size_t count,
-               std::size_t count_max, bool over) {
+void AppendColumn(Markup& svg, std::string_view name, std::string_view fill, double left,
+                  double width, double top, double bottom) {
+  if (bottom <= top) return;
+  svg.Leaf("rect", {{"class", name},
+                    {"x", left},
+                    {"y", top},
+                    {"width", width},
+                    {"height", bottom - top},
+                    {"fill", fill}});
+}
+
+struct Bin {
+  std::size_t count = 0;
+  std::size_t over = 0;  // of them beyond the bound: the bound may lie inside the bin
+};
+
+void AppendBin(Markup& svg, const LogScale& scale, int bin, const Bin& keys,
+               std::size_t count_max) {
   const double left = ChartX(scale, EdgeOf(bin)), right = ChartX(scale, EdgeOf(bin + 1));
-  const double height = std::max(2.0, (kChartBottom - kChartTop - 16) * static_cast<double>(count) /
-                                          static_cast<double>(count_max));
-  const std::string number = Thousands(static_cast<std::int64_t>(count));
-  svg.Open("g", {{"data-tip", number + " keys took " + Duration(std::llround(EdgeOf(bin))) +
-                                  " to " + Duration(std::llround(EdgeOf(bin + 1)))}});
-  svg.Leaf("rect", {{"class", over ? "column over" : "column"},
-                    {"x", left + 1},
-                    {"y", kChartBottom - height},
-                    {"width", std::max(right - left - 2, 1.0)},
-                    {"height", height},
-                    {"fill", over ? "url(#over-bound)" : "currentColor"}});
+  const double unit = (kChartBottom - kChartTop - 16) / static_cast<double>(count_max);
+  const double top = kChartBottom - std::max(2.0, unit * static_cast<double>(keys.count));
+  const double middle =
+      keys.over == keys.count ? kChartBottom : top + unit * static_cast<double>(keys.over);
+  const std::string number = Thousands(static_cast<std::int64_t>(keys.count));
+  svg.Open("g", {{"data-tip", number + (keys.count == 1 ? " key took " : " keys took ") +
+                                  Duration(std::llround(EdgeOf(bin))) + " to " +
+                                  Duration(std::llround(EdgeOf(bin + 1)))}});
+  const double width = std::max(right - left - 2, 1.0);
+  AppendColumn(svg, "column over", "url(#over-bound)", left + 1, width, top, middle);
+  AppendColumn(svg, "column", "currentColor", left + 1, width, middle, kChartBottom);
   if (right - left >= 6.5 * static_cast<double>(number.size()))
-    svg.Leaf("text",
-             {{"class", "count"}, {"x", (left + right) / 2}, {"y", kChartBottom - height - 5}},
-             number);
+    svg.Leaf("text", {{"class", "count"}, {"x", (left + right) / 2}, {"y", top - 5}}, number);
   svg.Close("g");
 }
 
@@ -151,7 +166,11 @@ void AppendLinkRow(Strip& strip, const History& history, const Figures& figures,
   strip.plot.Leaf(
       "line", {{"class", "bound"}, {"x1", 0}, {"x2", kPlotWidth}, {"y1", bound}, {"y2", bound}});
   const Quantiles& lag = figures.lag_by_link.at(link);
-  strip.names.Leaf("text", {{"class", "lane-name"}, {"x", 0}, {"y", top + 17}},
+  strip.names.Leaf("text",
+                   {{"class", "link-name"},
+                    {"x", 0},
+                    {"y", top + 17},
+                    {"data-tip", link.first + " → " + link.second}},
                    Shortened(link.first, 7) + " → " + Shortened(link.second, 7));
   strip.names.Leaf("text", {{"class", "link-lag"}, {"x", 0}, {"y", top + 34}},
                    "p50 " + Duration(lag.p50) + " · max " + Duration(lag.max));
@@ -165,12 +184,12 @@ void AppendConvergence(Markup& page, const History& history, const Figures& figu
     page.Leaf("p", {{"class", "empty"}}, "No key had to converge in this run.");
     return;
   }
-  std::map<int, std::size_t> bins, over;
+  std::map<int, Bin> bins;
   std::size_t count_max = 1;
   for (const Convergence& convergence : history.convergences) {
-    const int bin = BinOf(convergence.took_ms);
-    count_max = std::max(count_max, ++bins[bin]);
-    if (convergence.took_ms > history.lag_bound_ms) ++over[bin];
+    Bin& bin = bins[BinOf(convergence.took_ms)];
+    count_max = std::max(count_max, ++bin.count);
+    bin.over += convergence.took_ms > history.lag_bound_ms;
   }
   const int bound_bin = BinOf(std::max<std::int64_t>(history.lag_bound_ms, 1));
   const int low = std::min(bins.begin()->first, bound_bin);
@@ -180,8 +199,7 @@ void AppendConvergence(Markup& page, const History& history, const Figures& figu
                     {"viewBox", "0 0 " + Coordinate(kChartWidth) + " " + Coordinate(kChartHeight)},
                     {"role", "img"},
                     {"aria-label", "Histogram of convergence times against the advertised bound"}});
-  for (const auto& [bin, count] : bins)
-    AppendBar(page, scale, bin, count, count_max, over.contains(bin));
+  for (const auto& [bin, keys] : bins) AppendBin(page, scale, bin, keys, count_max);
   AppendBound(page, scale, history.lag_bound_ms);
   AppendChartAxis(page, scale);
   page.Close("svg");
@@ -205,6 +223,7 @@ void AppendLags(Markup& page, const History& history, const Figures& figures) {
       static_cast<double>(std::max({figures.lag.max, history.lag_bound_ms, std::int64_t{10}}));
   const LogScale height_scale(1, longest * 1.3);
   Strip strip;
+  if (!history.violations.empty()) strip.height = kFlagsHeight;
   for (const Link& link : LinksToShow(figures))
     AppendLinkRow(strip, history, figures, link, time, height_scale);
   AppendMoments(strip, history, time, 0);

@@ -73,7 +73,8 @@ double WidthOf(const std::string& text) {
   return static_cast<double>(starts) * kCharacterWidth;
 }
 
-/// A bar and its words: inside when they fit, else beside it on the side that has room.
+/// A bar and its words: inside when they fit and no pattern is under them, else beside it on the
+/// side that has room.
 struct Placed {
   double x, width, text_x, left, right;
   std::string text;
@@ -87,7 +88,7 @@ Placed Place(const Bar& bar, const TimeScale& scale) {
   placed.width = std::max(kWidthMin, scale.X(bar.to_ms) - placed.x);
   const double text_width = WidthOf(placed.text);
   const double end = placed.x + placed.width;
-  const bool inside = text_width + 16 <= placed.width;
+  const bool inside = bar.kind == Fault::Kind::kCut && text_width + 16 <= placed.width;
   placed.anchored_at_end = !inside && end + 6 + text_width > kPlotWidth;
   placed.text_x = inside ? placed.x + 8 : placed.anchored_at_end ? placed.x - 6 : end + 6;
   placed.left = placed.anchored_at_end ? placed.text_x - text_width : placed.x;

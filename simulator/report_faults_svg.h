@@ -16,7 +16,7 @@ void AppendDefinitions(Markup& page);
 /// "url(#fault-crash)".
 std::string PatternOf(Fault::Kind kind);
 
-/// "crash eu", "cut eu ⇄ us, eu → ap".
+/// "crash eu", "cut eu → us".
 std::string FaultText(const Fault& fault);
 
 /// The shaded stretches of a region's lane. Stretches of one kind that touch are one, so that a cut

@@ -82,8 +82,9 @@ void AppendTiles(Markup& page, const History& history, const Figures& figures) {
   share("No answer", Meaning::kUnheard, "never heard back");
   AppendTile(page, "Conflicts", Count(history.lost.size()),
              Count(figures.loser_had_completed) + " after completion");
-  AppendTile(page, "Convergence, p99", Duration(figures.convergence.p99),
-             "bound " + Duration(history.lag_bound_ms));
+  AppendTile(page, "Converged",
+             history.convergences.empty() ? "–" : Duration(figures.convergence.p99),
+             "99 % of keys, bound " + Duration(history.lag_bound_ms));
   AppendTile(page, "Messages", Count(history.messages), Bytes(history.message_bytes));
   page.Close("dl");
 }
@@ -183,7 +184,7 @@ std::string ReportHtml(const History& history, const Figures& figures) {
   AppendTiles(page, history, figures);
   AppendPictures(page, history, figures);
   OpenSection(
-      page, "conflicts", "Conflicts",
+      page, "conflicts", Counted(history.lost.size(), "conflict", "conflicts"),
       "Runs that lost to a run of another region under the same key. The lowest run id wins "
       "everywhere; the loser is cancelled once.");
   AppendConflictTable(page, history);

@@ -32,8 +32,10 @@ std::vector<std::int64_t> TimeScale::Ticks() const {
   return ticks;
 }
 
-std::string TimeScale::Label(std::int64_t ms) {
-  return ms == 0 ? "0" : Duration(ms);
+std::string TimeScale::Label(std::int64_t ms) const {
+  if (ms == 0) return "0";
+  // "1 min" beside "2 min", though Duration prefers "60 s".
+  return ms == 60'000 && end_ms_ > 120'000 ? "1 min" : Duration(ms);
 }
 
 LogScale::LogScale(double low_ms, double high_ms)
@@ -45,10 +47,10 @@ double LogScale::Position(double ms) const {
 
 std::vector<std::int64_t> LogScale::Ticks() const {
   constexpr double kRounding = 1e-9;
-  const bool room = high_ - low_ <= 2.5;
+  const bool room = high_ - low_ <= 3.5;
   std::vector<std::int64_t> ticks;
   for (double decade = std::floor(low_); decade <= high_ + kRounding; ++decade) {
-    for (const int factor : {1, 2, 5}) {
+    for (const int factor : {1, 3}) {
       if (factor != 1 && !room) continue;
       const double tick = factor * std::pow(10, decade);
       const double position = std::log10(tick);

@@ -9,8 +9,8 @@ namespace once {
 
 /// Sizes shared by the pictures that stand above each other on one time axis: a column of names
 /// that stays in view while the plot beside it scrolls.
-inline constexpr double kNamesWidth = 136;
-inline constexpr double kPlotWidth = 1008;
+inline constexpr double kNamesWidth = 148;
+inline constexpr double kPlotWidth = 994;
 
 /// The run's time from left to right, linear.
 class TimeScale {
@@ -19,7 +19,7 @@ class TimeScale {
   double X(std::int64_t ms) const;
   /// Round moments, at most about a dozen.
   std::vector<std::int64_t> Ticks() const;
-  static std::string Label(std::int64_t ms);
+  std::string Label(std::int64_t ms) const;
 
  private:
   std::int64_t end_ms_;
@@ -32,7 +32,7 @@ class LogScale {
   /// Maps [low_ms, high_ms] to [0, 1]; 1 <= low_ms < high_ms.
   LogScale(double low_ms, double high_ms);
   double Position(double ms) const;
-  /// The powers of ten in range, with their doubles and fives where there is room.
+  /// The powers of ten in range, with their threefolds where there is room.
   std::vector<std::int64_t> Ticks() const;
 
  private:

@@ -1,12 +1,16 @@
 #include "simulator/report_strip_svg.h"
 
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 #include "simulator/report_words.h"
 
 namespace once {
 namespace {
 
 constexpr double kAxisHeight = 28;
-constexpr double kFlagDistance = 26;
+constexpr double kFlagDistance = 30;
 
 void AppendLine(Markup& svg, std::string_view name, double x, double top, double bottom) {
   svg.Leaf("line", {{"class", name}, {"x1", x}, {"x2", x}, {"y1", top}, {"y2", bottom}});
@@ -39,7 +43,7 @@ void AppendTimeAxis(Strip& strip, const TimeScale& scale) {
                                                  : x},
                      {"y", y + 18},
                      {"text-anchor", anchor}},
-                    TimeScale::Label(tick));
+                    scale.Label(tick));
   }
   strip.names.Leaf("text", {{"class", "row-name"}, {"x", kNamesWidth - 12}, {"y", y + 18}}, "time");
   strip.height += kAxisHeight;
@@ -54,13 +58,16 @@ void AppendMoments(Strip& strip, const History& history, const TimeScale& scale,
     AppendLine(strip.plot, "heal", x, top, strip.height);
     strip.plot.Close("g");
   }
+  std::vector<std::pair<std::int64_t, std::size_t>> violations;  // by time, with their numbers
+  for (const Violation& violation : history.violations)
+    violations.push_back({violation.at_ms, violations.size() + 1});
+  std::sort(violations.begin(), violations.end());
   double last_flag = -kFlagDistance;
-  std::size_t number = 0;
-  for (const Violation& violation : history.violations) {
-    ++number;
-    const double x = scale.X(violation.at_ms);
+  for (const auto& [at_ms, number] : violations) {
+    const Violation& violation = history.violations[number - 1];
+    const double x = scale.X(at_ms);
     // A flag for each would be a red wall; the table has them all.
-    if (x - last_flag < kFlagDistance && x >= last_flag) continue;
+    if (x - last_flag < kFlagDistance) continue;
     last_flag = x;
     const std::string name = "V" + std::to_string(number);
     strip.plot.Open("g", {{"data-tip", name + " " + violation.checker + "\n" + violation.what +
@@ -80,6 +87,7 @@ void AppendStrip(Markup& page, const Strip& strip, std::string_view label) {
   AppendSvg(page, "names", strip.names, kNamesWidth, strip.height, "names of the rows");
   AppendSvg(page, "plot", strip.plot, kPlotWidth, strip.height, label);
   page.Close("div");
+  page.Leaf("p", {{"class", "note narrow"}}, "Scroll sideways to see the rest.");
 }
 
 }  // namespace once

@@ -10,6 +10,9 @@
 
 namespace once {
 
+/// Room that AppendMoments needs at its top for the flags of violations.
+inline constexpr double kFlagsHeight = 24;
+
 struct Strip {
   Markup names;
   Markup plot;

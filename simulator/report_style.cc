@@ -26,7 +26,7 @@ h1 { font-size: 28px; line-height: 1.2; margin: 0; letter-spacing: -.01em; }
 h2 { font-size: 18px; line-height: 1.3; margin: 0 0 4px; }
 p { margin: 0; }
 .lead, .note, .empty { color: var(--soft); }
-.lead { max-width: 76ch; margin-bottom: 14px; font-size: 14px; }
+.lead { max-width: 96ch; margin-bottom: 14px; font-size: 14px; }
 .note { font-size: 13px; margin-top: 8px; }
 section, header { background: var(--panel); border: 1px solid var(--line); border-radius: 10px;
   padding: 20px 20px 22px; margin-bottom: 16px; min-width: 0; }
@@ -69,6 +69,7 @@ button:hover { border-color: var(--soft); }
 .strip .names { position: sticky; left: 0; background: var(--panel); z-index: 1; }
 svg text { fill: var(--soft); font-size: 12px; font-family: inherit; }
 svg .lane-name { fill: var(--ink); font-size: 14px; font-weight: 650; }
+svg .link-name { fill: var(--ink); font-size: 13px; font-weight: 650; }
 svg .row-name { text-anchor: end; }
 svg .link-lag { font-size: 11.5px; }
 svg .tick { font-variant-numeric: tabular-nums; }
@@ -92,8 +93,7 @@ pattern .tint { fill: var(--tint); }
 .band[fill="url(#fault-cut)"] { opacity: 1; }
 .bar-ground { fill: var(--lane); }
 .bar { stroke: var(--fault); stroke-width: 1; }
-svg .bar-text { fill: var(--ink); paint-order: stroke; stroke: var(--panel); stroke-width: 4px;
-  stroke-linejoin: round; }
+svg .bar-text { fill: var(--ink); }
 .heal { stroke: var(--good); stroke-width: 1.6; stroke-dasharray: 2 4; }
 .moment-wide { stroke: transparent; stroke-width: 11; }
 .violation { stroke: var(--bad); stroke-width: 1.8; }
@@ -113,7 +113,7 @@ svg .bound-text { fill: var(--bound); font-weight: 600; }
 .quantiles dt { color: var(--soft); font-size: 13px; }
 .quantiles dd { margin: 0; font-weight: 650; font-variant-numeric: tabular-nums; }
 table { border-collapse: collapse; width: 100%; font-size: 14px; }
-th, td { text-align: left; vertical-align: top; padding: 7px 16px 7px 0;
+th, td { text-align: left; vertical-align: baseline; padding: 7px 16px 7px 0;
   border-bottom: 1px solid var(--rule); }
 th:last-child, td:last-child { padding-right: 0; }
 tbody tr:last-child > * { border-bottom: 0; }
@@ -133,12 +133,20 @@ details summary { cursor: pointer; font-weight: 600; }
 details[open] summary { margin-bottom: 10px; }
 details + details { margin-top: 14px; padding-top: 14px; border-top: 1px solid var(--rule); }
 .violations { border-left: 6px solid var(--bad); }
+.violations .scroll, .conflicts .scroll { max-height: 590px; overflow-y: auto; }
+.violations thead th, .conflicts thead th { position: sticky; top: 0; background: var(--panel); }
 #tip { position: fixed; z-index: 9; max-width: min(520px, 92vw); background: var(--ink);
   color: var(--panel); padding: 7px 11px; border-radius: 6px; font-size: 13px; line-height: 1.45;
   white-space: pre-line; overflow-wrap: anywhere; pointer-events: none; }
 [data-tip] { cursor: default; }
 :focus-visible { outline: 2px solid var(--claim); outline-offset: 2px; }
+@media (max-width: 1180px) {
+  .tiles { grid-template-columns: repeat(4, minmax(0, 1fr)); }
+}
+@media (min-width: 1216px) { .narrow { display: none; } }
 @media (max-width: 800px) {
+  .prose { min-width: 110px; }
+  td.code { min-width: 150px; }
   main { padding: 12px 10px 40px; }
   section, header { padding: 16px 14px; }
   h1 { font-size: 23px; }
@@ -147,7 +155,10 @@ details + details { margin-top: 14px; padding-top: 14px; border-top: 1px solid v
   .chart text { font-size: 15px; }
   .chart .count { font-size: 13px; }
 }
-@media print { #tip, button { display: none; } section { break-inside: avoid; } }
+@media print {
+  #tip, button { display: none; } .scroll { max-height: none !important; }
+  section { break-inside: avoid; }
+}
 )css";
 
 const std::string_view kReportScript = R"js(

@@ -19,8 +19,8 @@ constexpr double kRowHeight = 18;
 constexpr double kHeadHeight = 22;
 constexpr double kLaneHeight = kHeadHeight + 4 * kRowHeight + 4;
 constexpr double kLaneGap = 10;
-constexpr double kFlagsHeight = 20;
-constexpr double kMarkSize = 3.4;
+constexpr double kMarkSizeMin = 1.9;
+constexpr double kMarkGrowth = 2.3;
 constexpr double kBinWidth = 8;
 constexpr std::size_t kArrowsMax = 60;
 constexpr std::size_t kTipOperationsMax = 4;
@@ -77,12 +77,14 @@ void AppendMarks(Markup& svg, const History& history, const std::string& region,
           static_cast<std::int64_t>(scale.X(MomentOf(operation)) / kBinWidth)}]
         .push_back(&operation);
   }
+  std::size_t count_max = 3;  // so that a single operation in a calm run is not the largest mark
+  for (const auto& [bin, operations] : bins) count_max = std::max(count_max, operations.size());
   for (const auto& [bin, operations] : bins) {
+    const double count = static_cast<double>(operations.size());
     double x = 0;
-    for (const Operation* operation : operations) x += scale.X(MomentOf(*operation));
-    x /= static_cast<double>(operations.size());
+    for (const Operation* operation : operations) x += scale.X(MomentOf(*operation)) / count;
     const double size =
-        std::min(kMarkSize + 0.5 * std::log2(static_cast<double>(operations.size())), 6.0);
+        kMarkSizeMin + kMarkGrowth * std::sqrt(count / static_cast<double>(count_max));
     svg.Open("g", {{"data-tip", TipOf(operations)}});
     AppendMark(svg, kRows[bin.first].meaning, x, RowY(lane_top, bin.first), size);
     svg.Close("g");
@@ -220,16 +222,16 @@ void AppendArrow(Markup& svg, double from_x, double from_y, double to_x, double 
 void AppendTimeline(Markup& page, const History& history, const Figures& figures) {
   const TimeScale scale(figures.end_ms);
   Strip strip;
-  if (!history.violations.empty()) {
-    strip.names.Leaf("text", {{"class", "row-name"}, {"x", kNamesWidth - 12}, {"y", 12}},
-                     "violations");
-    strip.height = kFlagsHeight;
-  }
   const double faults = AppendFaultBars(strip.plot, history, scale, strip.height);
   if (faults > 0) {
     strip.names.Leaf("text", {{"class", "lane-name"}, {"x", 0}, {"y", strip.height + 13}},
                      "faults");
     strip.height += faults + 4;
+  }
+  const double moments = strip.height;
+  if (!history.violations.empty()) {
+    strip.names.Leaf("text", {{"class", "lane-name"}, {"x", 0}, {"y", moments + 12}}, "violations");
+    strip.height += kFlagsHeight;
   }
   std::map<std::string, double> lanes;
   for (const std::string& region : history.regions) {
@@ -237,7 +239,7 @@ void AppendTimeline(Markup& page, const History& history, const Figures& figures
     AppendLane(strip, history, region, scale);
   }
   const std::size_t arrows = AppendLosses(strip.plot, history, scale, lanes);
-  AppendMoments(strip, history, scale, 0);
+  AppendMoments(strip, history, scale, moments);
   AppendTimeAxis(strip, scale);
   AppendStrip(page, strip,
               "Timeline: one lane for each region with claims, replays and refusals, faults as "

@@ -127,13 +127,16 @@ std::string Thousands(std::int64_t number) {
 
 std::string Duration(std::int64_t ms) {
   if (ms < 0) return "-" + Duration(-ms);
-  if (ms < 1000) return std::to_string(ms) + " ms";
-  if (ms < 120'000) return Decimal(static_cast<double>(ms) / 1000) + " s";
+  if (ms < 1000) return std::to_string(ms) + "\u00a0ms";
+  if (ms < 120'000) return Decimal(static_cast<double>(ms) / 1000) + "\u00a0s";
   const std::int64_t seconds = ms / 1000;
   std::string out;
-  if (seconds >= 3600) out = Thousands(seconds / 3600) + " h ";
-  out += std::to_string(seconds / 60 % 60) + " min";
-  if (seconds < 3600 && seconds % 60 != 0) out += " " + std::to_string(seconds % 60) + " s";
+  if (seconds >= 3600) out = Thousands(seconds / 3600) + "\u00a0h";
+  if (seconds >= 3600 && seconds / 60 % 60 == 0) return out;
+  if (seconds >= 3600) out += "\u00a0";
+  out += std::to_string(seconds / 60 % 60) + "\u00a0min";
+  if (seconds < 3600 && seconds % 60 != 0)
+    out += "\u00a0" + std::to_string(seconds % 60) + "\u00a0s";
   return out;
 }
 

@@ -40,7 +40,7 @@ Meaning MeaningOf(const Operation& operation);
 
 /// 12,345 for 12345.
 std::string Thousands(std::int64_t number);
-/// "340 ms", "12.5 s", "3 min 20 s": at most three significant parts, for reading.
+/// "340 ms", "12.5 s", "3 min 20 s": for reading; the spaces do not break.
 std::string Duration(std::int64_t ms);
 /// "12.034 s": exact, for pointing at a moment.
 std::string Moment(std::int64_t ms);

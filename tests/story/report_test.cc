@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
 #include <stdexcept>
 
@@ -214,6 +215,15 @@ TEST_F(Report, AnEmptyRunHasAReport) {
   Write(History{}, "empty");
   EXPECT_EQ(json::parse(Read("results.json")).at("reproduce"), "once-sim run --seed 0");
   EXPECT_TRUE(HtmlHas("Nobody called."));
+}
+
+TEST_F(Report, TheSameHistoryGivesTheSameBytes) {
+  std::map<std::string, std::string> first;
+  const char* const names[] = {"results.json", "history.jsonl", "metrics.prom", "report.html"};
+  Write(InventedRun(11).history(), "first");
+  for (const char* name : names) first[name] = Read(name);
+  Write(InventedRun(11).history(), "second");
+  for (const char* name : names) EXPECT_EQ(Read(name), first[name]) << name;
 }
 
 TEST_F(Report, ThePageDoesNotGrowWithTheRun) {
