@@ -1,0 +1,49 @@
+#include "simulator/report.h"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <stdexcept>
+#include <system_error>
+
+#include "simulator/report_figures.h"
+#include "simulator/report_html.h"
+#include "simulator/report_json.h"
+#include "simulator/report_metrics.h"
+
+namespace once {
+namespace {
+
+void WriteFile(const std::filesystem::path& path, const std::function<void(std::ostream&)>& write) {
+  errno = 0;
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  if (file) write(file);
+  file.close();
+  if (!file) {
+    const std::string reason = errno != 0 ? std::strerror(errno) : "unknown error";
+    throw std::runtime_error("cannot write " + path.string() + ": " + reason);
+  }
+}
+
+}  // namespace
+
+void WriteReport(const History& history, const std::string& directory) {
+  const std::filesystem::path root(directory);
+  std::error_code error;
+  std::filesystem::create_directories(root, error);
+  // A path that exists and is no directory is not an error to create_directories everywhere.
+  if (!error && !std::filesystem::is_directory(root, error) && !error)
+    error = std::make_error_code(std::errc::not_a_directory);
+  if (error)
+    throw std::runtime_error("cannot create the directory " + directory + ": " + error.message());
+
+  const Figures figures = FiguresOf(history);
+  WriteFile(root / "results.json", [&](std::ostream& out) { WriteResults(history, figures, out); });
+  WriteFile(root / "history.jsonl", [&](std::ostream& out) { WriteHistoryLines(history, out); });
+  WriteFile(root / "metrics.prom", [&](std::ostream& out) { WriteMetrics(history, figures, out); });
+  WriteFile(root / "report.html", [&](std::ostream& out) { out << ReportHtml(history, figures); });
+}
+
+}  // namespace once
