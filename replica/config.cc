@@ -14,6 +14,9 @@
 namespace once {
 namespace {
 
+// With peers: how long an expired claim is kept, so that a region that was cut off is still heard.
+constexpr std::uint64_t kForgetGraceMs = 7ull * 24 * 3600 * 1000;
+
 // Reads one table and remembers which options it knows, so that the rest can be refused.
 class Section {
  public:
@@ -175,6 +178,8 @@ void ReadCluster(const toml::table& root, Config& config) {
   cluster.Read("ca_file", config.peer_ca_file);
   cluster.Read("certificates_dir", config.peer_certificates_dir);
   cluster.Read("fault_injection", config.fault_injection);
+  std::uint64_t grace_ms = kForgetGraceMs;
+  cluster.ReadSeconds("forget_grace_seconds", grace_ms);
   cluster.Read("replication_lag_bound_ms", config.replication_lag_bound_ms);
   cluster.RefuseUnknown();
   const auto* list = root.get("peer");
@@ -188,6 +193,7 @@ void ReadCluster(const toml::table& root, Config& config) {
     section.Read("address", peer.address);
     section.RefuseUnknown();
   }
+  config.forget_grace_ms = static_cast<std::int64_t>(grace_ms);
 }
 
 Config Read(const toml::table& root) {

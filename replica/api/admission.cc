@@ -6,6 +6,7 @@
 #include "replica/api/errors.h"
 #include "replica/api/fingerprint.h"
 #include "replica/api/idempotency_key.h"
+#include "replica/ledger/run_id.h"
 #include "replica/api/json_value.h"
 
 namespace once {
@@ -79,14 +80,38 @@ void Api::Mutate(Call& call, Mutation mutation, std::int64_t admission_ms) {
   }
   mutation.set_tenant(call.who.tenant);
   mutation.set_actor(call.who.actor);
+  const std::string home = HomeOf(mutation);
   Command command;
   *command.mutable_mutation() = std::move(mutation);
-  Execute(std::move(command), WaitMillis(call.request), admission_ms,
-          [this, respond = call.respond, tenant = call.who.tenant, endpoint, keyed,
-           as_problem = call.as_problem](const Answer& answer) {
-            CountAnswer(answer, tenant, endpoint);
-            respond(MutationReply(answer, keyed, as_problem));
-          });
+  const auto done = [this, respond = call.respond, tenant = call.who.tenant, endpoint, keyed,
+                     as_problem = call.as_problem](const Answer& answer) {
+    CountAnswer(answer, tenant, endpoint);
+    respond(MutationReply(answer, keyed, as_problem));
+  };
+  if (!home.empty()) return forward_(home, command, done);
+  Execute(std::move(command), WaitMillis(call.request), admission_ms, done);
+}
+
+// A run that is not known here yet may still be: its id says where it was made. Saying 404 for it
+// would be stored as final, so its home decides.
+std::string Api::HomeOf(const Mutation& mutation) {
+  if (!forward_) return "";
+  std::string run_id = mutation.has_cancel_run()         ? mutation.cancel_run().run_id()
+                       : mutation.has_resolve_approval() ? mutation.resolve_approval().run_id()
+                                                         : "";
+  try {
+    if (mutation.has_resolve_interrupt())
+      run_id = replica_.tables().FindInterrupt(mutation.resolve_interrupt().token()).value_or("");
+    if (run_id.empty()) return "";
+    if (const auto run = replica_.tables().FindRun(run_id))
+      return run->region() == config_.region ? "" : run->region();
+  } catch (const KvUnreadable&) {
+    return "";
+  }
+  if (RunIdMillis(run_id) < 0) return "";
+  for (const PeerAddress& peer : config_.peers)
+    if (run_id.compare(10, 4, RegionCode(peer.region)) == 0) return peer.region;
+  return "";
 }
 
 // An admission that takes time first reserves the key, so that duplicates meet a claim in flight

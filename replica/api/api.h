@@ -49,6 +49,13 @@ class Api : public HttpService {
   /// text, or empty.
   void SetReload(std::function<std::string()> reload) { reload_ = std::move(reload); }
   void SetConnectionGauge(std::function<std::uint64_t()> gauge) { connections_ = std::move(gauge); }
+  /// How a command reaches another region; without it there is only this one.
+  using Forward = std::function<void(const std::string& region, const Command&, Replica::Done)>;
+  void SetForward(Forward forward) { forward_ = std::move(forward); }
+  /// Adds what the network between regions knows to the gauges.
+  void SetClusterGauges(std::function<void(Metrics::Gauges&)> fill) { cluster_ = std::move(fill); }
+  /// Cuts this node off from the given regions, for development; set where that is allowed.
+  void SetCut(std::function<void(const std::vector<std::string>&)> cut) { cut_ = std::move(cut); }
   /// Ends every open event stream, for a clean stop.
   void CloseStreams();
 
@@ -61,6 +68,8 @@ class Api : public HttpService {
   // Layer 1 over a mutating route: with a key the mutation happens once.
   // `admission_ms`: how long the admission itself takes, for workflows that say so.
   void Mutate(Call& call, Mutation mutation, std::int64_t admission_ms = 0);
+  // The other region that the mutation's run belongs to, or empty.
+  std::string HomeOf(const Mutation& mutation);
   void Execute(Command command, std::int64_t wait_ms, std::int64_t admission_ms,
                Replica::Done done);
   HttpReply MutationReply(const Answer& answer, bool keyed, bool as_problem);
@@ -100,6 +109,7 @@ class Api : public HttpService {
   void DeletePolicy(Call& call);
   void ChangePolicy(Call& call, const RoutePolicy& policy, bool remove);
   void ReloadConfig(Call& call);
+  void CutRoute(Call& call);
 
   // Event streams of runs that go on.
   struct Stream {
@@ -126,6 +136,9 @@ class Api : public HttpService {
   RateLimit rate_limit_;
   std::function<std::string()> reload_;
   std::function<std::uint64_t()> connections_;
+  Forward forward_;
+  std::function<void(Metrics::Gauges&)> cluster_;
+  std::function<void(const std::vector<std::string>&)> cut_;
   std::unordered_map<std::string, std::vector<Stream>> streams_;
   std::vector<ConflictStream> conflict_streams_;
   LamportLog lamport_log_;

@@ -136,6 +136,7 @@ void Api::MetricsPage(Call& call) {
   }
   Metrics::Gauges gauges = replica_.Gauges();
   gauges.connections = connections_();
+  if (cluster_) cluster_(gauges);
   HttpReply reply;
   reply.status = 200;
   reply.headers.emplace_back("Content-Type", "text/plain; version=0.0.4; charset=utf-8");
@@ -186,6 +187,27 @@ void Api::ChangePolicy(Call& call, const RoutePolicy& policy, bool remove) {
                                " mismatch=" + (remove ? "removed" : PolicyName(policy.mismatch())));
     respond(JsonReply(200, PolicyJson(policy, "admin")));
   });
+}
+
+// Fault injection for people who want to watch a partition: {"regions": [...]}, empty heals.
+void Api::CutRoute(Call& call) {
+  if (!cut_)
+    return call.Fail(404, "not_found", "Fault injection is not switched on for this node.");
+  std::string error;
+  const auto body = ParseJson(call.request.body, error);
+  const json::value* list =
+      body && body->is_object() ? body->as_object().if_contains("regions") : nullptr;
+  std::vector<std::string> regions;
+  bool good = list && list->is_array();
+  if (good)
+    for (const auto& region : list->as_array()) {
+      good = good && region.is_string();
+      if (region.is_string()) regions.emplace_back(region.as_string());
+    }
+  if (!good) return call.Fail(400, "validation_error", R"(The body must be {"regions": [...]}.)");
+  cut_(regions);
+  log_("cut", "regions=" + std::to_string(regions.size()));
+  call.respond(JsonReply(200, {{"region", config_.region}, {"cutFrom", *list}}));
 }
 
 void Api::ReloadConfig(Call& call) {

@@ -65,6 +65,7 @@ std::span<const Route> Routes() {
       {"GET", "/v1/admin/policies", "admin", false, &Api::ListPolicies},
       {"PUT", "/v1/admin/policies", "admin", false, &Api::PutPolicy},
       {"DELETE", "/v1/admin/policies", "admin", false, &Api::DeletePolicy},
+      {"PUT", "/v1/admin/cut", "admin", false, &Api::CutRoute},
       {"POST", "/v1/admin/reload", "admin", false, &Api::ReloadConfig},
   };
   return kRoutes;

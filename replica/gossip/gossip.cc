@@ -187,6 +187,8 @@ void Gossip::Receive(const std::string& from, const std::string& bytes) {
   if (bytes.size() > options_.message_bytes_max || !message.ParseFromString(bytes) ||
       !Accept(from, message))
     return Refuse(from);
+  if (message.has_forward()) return CarryOut(from, message.forward());
+  if (message.has_forwarded()) return TakeReply(message.forwarded());
   Hear(at->second, from, message);
   for (const SealedFrame& sealed : message.frames()) Take(from, sealed);
   if (message.has_digest()) CompareDigest(from, message.digest());

@@ -55,6 +55,11 @@ class Gossip {
 
   void Start();
 
+  /// Lets the peer, home of a run, carry out a command about it. `done` gets its answer, or
+  /// kUnavailable when none came within `timeout_ms`; the command's key makes a retry safe.
+  void Forward(const std::string& peer, const Command& command, std::int64_t timeout_ms,
+               Replica::Done done);
+
   struct PeerState {
     double partition_seconds = 0;  // age of the oldest state the peer may be missing
     std::uint64_t unacknowledged = 0;
@@ -96,6 +101,9 @@ class Gossip {
   void AddFrames(Peer& peer, GossipMessage& message);
   void Refuse(const std::string& name);
   void SayNow();
+  void SendAlone(const std::string& name, GossipMessage message);
+  void CarryOut(const std::string& from, const ForwardRequest& request);
+  void TakeReply(const ForwardReply& reply);
   void DropWhatAllHave();
   std::int64_t NowMicros() const;
   std::uint64_t DigestOf(const std::string& origin, std::uint32_t bucket, std::int64_t cutoff_ms);
@@ -111,6 +119,8 @@ class Gossip {
   std::uint32_t next_bucket_ = 0;
   std::int64_t next_digest_us_ = 0;
   bool saying_ = false;
+  std::uint64_t last_forward_ = 0;
+  std::map<std::uint64_t, Replica::Done> forwards_;  // that wait for a reply
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -26,6 +26,7 @@ namespace once {
 namespace {
 
 constexpr std::int64_t kReadinessIntervalMs = 500;
+constexpr std::int64_t kForwardMs = 3000;  // how long a run's home may take to answer
 
 // Random words from the system's generator, drawn in blocks: a call per word would cost more than
 // the command it is for.
@@ -64,6 +65,7 @@ class Node {
   std::string OpenStore();
   std::string OpenApi();
   std::string OpenCluster();
+  void ConnectCluster();
   std::string Listen();
   std::string Reload();
   void Stop();
@@ -158,7 +160,29 @@ std::string Node::OpenCluster() {
   } catch (const KvUnreadable& error) {
     return std::string("the store cannot be read: ") + error.what();
   }
+  ConnectCluster();
   return "";
+}
+
+void Node::ConnectCluster() {
+  gossip_->on_lag = [this](const std::string& peer, std::int64_t lag_ms) {
+    metrics_.Lag(peer, lag_ms);
+  };
+  gossip_->on_future = [](const std::string& peer, std::int64_t ahead_ms) {
+    Log(LogLevel::kWarn, "peer-clock-ahead", {{"peer", peer}, {"ms", std::to_string(ahead_ms)}});
+  };
+  api_->SetForward([this](const std::string& region, const Command& command, Replica::Done done) {
+    gossip_->Forward(region, command, kForwardMs, std::move(done));
+  });
+  api_->SetClusterGauges([this](Metrics::Gauges& gauges) {
+    for (const PeerAddress& peer : config_.peers)
+      gauges.partition_seconds.emplace_back(peer.region,
+                                            gossip_->StateOf(peer.region).partition_seconds);
+  });
+  if (config_.fault_injection)
+    api_->SetCut([this](const std::vector<std::string>& regions) {
+      transport_->SetCut({regions.begin(), regions.end()});
+    });
 }
 
 std::string Node::Listen() {

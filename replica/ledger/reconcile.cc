@@ -57,6 +57,8 @@ void Ledger::MergeRunChange(const Change& change) {
   const auto mine = tables_.FindRun(theirs.run_id());
   if (mine && mine->version() >= theirs.version()) return;
   tables_.PutRun(theirs);
+  if (theirs.status() == WAITING_APPROVAL)
+    tables_.PutInterrupt(theirs.interrupt_token(), theirs.run_id());
   if (IsTerminal(theirs.status()) && options_.run_retention_ms != 0)
     tables_.PutExpiry(keys::Expiring::kRun,
                       SaturatingAdd(theirs.updated_ms(), static_cast<std::int64_t>(options_.run_retention_ms)),

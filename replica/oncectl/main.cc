@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "replica/oncectl/keys.h"
+#include "replica/oncectl/partition.h"
 
 int main(int argc, char** argv) {
   CLI::App app("oncectl: operate nodes of Once.");
@@ -10,6 +11,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   int exit_code = 0;
   once::AddKeys(app, exit_code);
+  once::AddPartition(app, exit_code);
   CLI11_PARSE(app, argc, argv);
   return exit_code;
 }

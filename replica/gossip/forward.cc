@@ -1,0 +1,79 @@
+// Commands about a run go to the region that the run belongs to: it alone changes it.
+#include "replica/gossip/gossip.h"
+#include "replica/ledger/command.pb.h"
+
+namespace once {
+namespace {
+
+constexpr std::uint32_t kMessageFormat = 1;
+constexpr std::size_t kForwardsMax = 10'000;
+
+Answer Unreachable() {
+  Answer answer;
+  answer.kind = Answer::Kind::kUnavailable;
+  answer.retry_after_ms = 1000;
+  return answer;
+}
+
+}  // namespace
+
+void Gossip::SendAlone(const std::string& name, GossipMessage message) {
+  message.set_format(kMessageFormat);
+  message.set_from(options_.region);
+  message.set_stamp_ms(replica_.NowMillis());
+  transport_.Send(name, message.SerializeAsString());
+}
+
+void Gossip::Forward(const std::string& peer, const Command& command, std::int64_t timeout_ms,
+                     Replica::Done done) {
+  if (!peers_.count(peer) || forwards_.size() >= kForwardsMax) return done(Unreachable());
+  const std::uint64_t id = ++last_forward_;
+  forwards_.emplace(id, std::move(done));
+  GossipMessage message;
+  message.mutable_forward()->set_id(id);
+  message.mutable_forward()->set_command(command.SerializeAsString());
+  SendAlone(peer, std::move(message));
+  replica_.scheduler().After(timeout_ms, [this, id, alive = alive_] {
+    if (!*alive) return;
+    const auto at = forwards_.find(id);
+    if (at == forwards_.end()) return;
+    const Replica::Done waiting = std::move(at->second);
+    forwards_.erase(at);
+    waiting(Unreachable());
+  });
+}
+
+void Gossip::CarryOut(const std::string& from, const ForwardRequest& request) {
+  Command command;
+  if (!command.ParseFromString(request.command()) || !command.has_mutation()) return Refuse(from);
+  replica_.Submit(std::move(command), [this, from, id = request.id(),
+                                       alive = alive_](const Answer& answer) {
+    if (!*alive) return;
+    GossipMessage message;
+    ForwardReply& reply = *message.mutable_forwarded();
+    reply.set_id(id);
+    reply.set_kind(static_cast<std::uint32_t>(answer.kind));
+    *reply.mutable_outcome() = answer.outcome;
+    *reply.mutable_claim() = answer.claim;
+    reply.set_retry_after_ms(answer.retry_after_ms);
+    reply.set_mismatched(answer.mismatched);
+    SendAlone(from, std::move(message));
+  });
+}
+
+void Gossip::TakeReply(const ForwardReply& reply) {
+  const auto at = forwards_.find(reply.id());
+  if (at == forwards_.end()) return;  // it came too late, or twice
+  const Replica::Done waiting = std::move(at->second);
+  forwards_.erase(at);
+  Answer answer = Unreachable();
+  if (reply.kind() <= static_cast<std::uint32_t>(Answer::Kind::kUnavailable))
+    answer.kind = static_cast<Answer::Kind>(reply.kind());
+  answer.outcome = reply.outcome();
+  answer.claim = reply.claim();
+  answer.retry_after_ms = reply.retry_after_ms();
+  answer.mismatched = reply.mismatched();
+  waiting(answer);
+}
+
+}  // namespace once
