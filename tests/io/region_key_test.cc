@@ -78,7 +78,7 @@ TEST_F(RegionKeys, OnlyCertificatesOfTheAuthorityForThatRegionCount) {
   EXPECT_NE(Refusal({"eu"}).find("eu.crt"), std::string::npos);
   Authority().IssueRegion("eu", directory_ / "eu");  // the same name, another key
   EXPECT_NE(Refusal({"eu"}).find("eu.crt"), std::string::npos);
-  authority_.Issue({"URI:once://region/eu,URI:once://region/us"}, directory_ / "eu");
+  authority_.Issue({"URI:once://region/us,URI:once://region/eu"}, directory_ / "eu");
   EXPECT_NE(Refusal({"eu"}).find("not a certificate of region eu"), std::string::npos);
   authority_.Issue({"DNS:eu"}, directory_ / "eu");
   EXPECT_NE(Refusal({"eu"}).find("not a certificate of region eu"), std::string::npos);
