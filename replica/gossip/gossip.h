@@ -73,15 +73,19 @@ class Gossip {
     std::uint64_t last_sequence;
     std::int64_t made_us;
   };
+  struct Sent {
+    std::uint64_t sequence = 0;
+    std::int64_t since_us = 0;  // waiting for so long: since the first of it, or the last progress
+  };
   struct Peer {
-    Vector acknowledged;  // durable with the peer, as it last said
-    Vector sent;          // said since; forgotten when it did not help
+    Vector acknowledged;          // durable with the peer, as it last said
+    std::map<Stream, Sent> sent;  // said since; forgotten when it did not help
+    std::int64_t behind_us = 0;   // since when it says only less than before; 0: it does not
     std::map<Stream, std::int64_t> behind_since_us;
-    std::int64_t last_send_us = 0;
     std::int64_t last_heard_us = 0;
     std::int64_t held_off_until_us = 0;
-    std::deque<Unacknowledged>
-        own;  // own frames it has not acknowledged, oldest first; coarse when many
+    /// Own frames it has not acknowledged, oldest first; coarse when many.
+    std::map<Stream, std::deque<Unacknowledged>> own;
     std::set<std::uint32_t> repair;  // buckets of its that we want again
     std::uint64_t refused = 0;
   };
@@ -92,8 +96,16 @@ class Gossip {
   void Hear(Peer& peer, const std::string& name, const GossipMessage& message);
   void Take(const std::string& from, const SealedFrame& sealed);
   void CompareDigest(const std::string& from, const BucketDigest& theirs);
-  void SendTo(const std::string& name, bool with_frames, const BucketDigest* digest = nullptr);
+  /// Says how far we are and what the peer lacks.
+  void SendTo(const std::string& name, const BucketDigest* digest = nullptr);
+  /// The same, but only if there is something that it lacks and that may go now.
+  void SendWhatIsLacking(const std::string& name);
+  GossipMessage Compose(Peer& peer);
   void AddFrames(Peer& peer, GossipMessage& message);
+  void AwaitAcknowledgement(const Stream& stream, std::uint64_t last_sequence,
+                            std::int64_t made_us);
+  void Acknowledge(Peer& peer, const std::string& name, Vector heard);
+  void Undo();
   void Refuse(const std::string& name);
   void SayNow();
   void DropWhatAllHave();
