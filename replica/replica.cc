@@ -125,7 +125,7 @@ void Replica::Settled(const Answer& answer) {
 // The executor: whatever a run's next step is, it is one command, due at a known time.
 void Replica::Resume(const std::string& run_id) {
   const auto run = tables_.FindRun(run_id);
-  if (!run || run->status() != RUNNING) return;
+  if (!run || run->status() != RUNNING || run->region() != rules().region) return;
   const auto step = [this, run_id, at = run->step()] {
     Command command;
     command.mutable_advance_run()->set_run_id(run_id);

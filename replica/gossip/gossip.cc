@@ -65,6 +65,7 @@ Gossip::Gossip(Replica& replica, Transport& transport, GossipOptions options,
       [this](const Tables::Shipment& shipment) {
         journal_.Ship(shipment);
         flushed_ = journal_.applied();
+        PrepareDigest();
       },
       [this] { Undo(); });
   replica_.SetDurableListener([this] {
@@ -94,6 +95,7 @@ void Gossip::AwaitAcknowledgement(const Stream& stream, std::uint64_t last_seque
 // The disk was full: what the batch would have said is not said, and its numbers are free again.
 void Gossip::Undo() {
   journal_.Reload();
+  digest_.reset();
   const std::uint64_t last = At(journal_.applied(), journal_.own());
   for (auto& [name, peer] : peers_) {
     std::deque<Unacknowledged>& own = peer.own[journal_.own()];
@@ -111,26 +113,28 @@ void Gossip::Start() {
 }
 
 void Gossip::Tick() {
-  const std::int64_t now_us = NowMicros();
-  BucketDigest digest;
-  const bool compare = now_us >= next_digest_us_;
-  if (compare) {
-    next_digest_us_ = now_us + options_.digest_interval_ms * 1000;
-    next_bucket_ = (next_bucket_ + 1) & 0xff;
-    digest.set_bucket(next_bucket_);
-    digest.set_cutoff_ms(replica_.NowMillis());
-    digest.mutable_as_of()->set_origin(options_.region);
-    digest.mutable_as_of()->set_incarnation(journal_.own().second);
-    digest.mutable_as_of()->set_sequence(At(durable_, journal_.own()));
-    digest.set_digest(DigestOf(options_.region, next_bucket_, digest.cutoff_ms()));
-  }
-  // Comparable only when all that the digest covers may be told.
-  const bool settled = At(durable_, journal_.own()) == At(journal_.applied(), journal_.own());
-  for (const auto& [name, peer] : peers_) SendTo(name, compare && settled ? &digest : nullptr);
+  if (!replica_.tables().dirty()) PrepareDigest();
+  const bool tell = digest_ && digest_->as_of().sequence() <= At(durable_, journal_.own());
+  for (const auto& [name, peer] : peers_) SendTo(name, tell ? &*digest_ : nullptr);
+  if (tell) digest_.reset();
   DropWhatAllHave();
   replica_.scheduler().After(options_.interval_ms, [this, alive = alive_] {
     if (*alive) Tick();
   });
+}
+
+// Only while all that was applied is in frames does a digest stand for a place in the stream.
+void Gossip::PrepareDigest() {
+  if (digest_ || NowMicros() < next_digest_us_) return;
+  next_digest_us_ = NowMicros() + options_.digest_interval_ms * 1000;
+  next_bucket_ = (next_bucket_ + 1) & 0xff;
+  BucketDigest& digest = digest_.emplace();
+  digest.set_bucket(next_bucket_);
+  digest.set_cutoff_ms(replica_.NowMillis());
+  digest.mutable_as_of()->set_origin(options_.region);
+  digest.mutable_as_of()->set_incarnation(journal_.own().second);
+  digest.mutable_as_of()->set_sequence(At(journal_.applied(), journal_.own()));
+  digest.set_digest(DigestOf(options_.region, next_bucket_, digest.cutoff_ms()));
 }
 
 // Fresh news goes out at once, one message for all that one sync made durable.
@@ -230,7 +234,7 @@ void Gossip::Receive(const std::string& from, const std::string& bytes) {
     return Refuse(from);
   Hear(at->second, from, message);
   for (const SealedFrame& sealed : message.frames()) Take(from, sealed);
-  if (message.has_digest()) CompareDigest(from, message.digest());
+  if (message.has_digest()) CompareDigest(from, message);
   for (const std::uint32_t bucket : message.repair_buckets()) {
     if (bucket > 0xff) continue;
     Command command;
@@ -291,14 +295,22 @@ void Gossip::Take(const std::string& from, const SealedFrame& sealed) {
   if (*merged) journal_.Keep(frame, sealed);
 }
 
-void Gossip::CompareDigest(const std::string& from, const BucketDigest& theirs) {
+void Gossip::CompareDigest(const std::string& from, const GossipMessage& message) {
+  const BucketDigest& theirs = message.digest();
   const Stream stream{from, theirs.as_of().incarnation()};
   if (theirs.as_of().origin() != from || theirs.bucket() > 0xff) return Refuse(from);
   if (At(durable_, stream) != theirs.as_of().sequence() ||
       At(journal_.applied(), stream) != theirs.as_of().sequence())
     return;
-  if (DigestOf(from, theirs.bucket(), theirs.cutoff_ms()) != theirs.digest())
-    peers_[from].repair.insert(theirs.bucket());
+  // What it said before its last start counts too, and that does not grow any more.
+  for (const Seen& seen : message.seen())
+    if (seen.origin() == from && seen.incarnation() != theirs.as_of().incarnation() &&
+        At(journal_.applied(), {from, seen.incarnation()}) < seen.sequence())
+      return;
+  if (DigestOf(from, theirs.bucket(), theirs.cutoff_ms()) == theirs.digest()) return;
+  Peer& peer = peers_[from];
+  peer.repair.insert(theirs.bucket());
+  ++peer.repaired;
 }
 
 std::uint64_t Gossip::DigestOf(const std::string& origin, std::uint32_t bucket,
@@ -333,6 +345,7 @@ Gossip::PeerState Gossip::StateOf(const std::string& name) {
   const std::int64_t now_us = NowMicros();
   PeerState state;
   state.refused = peer.refused;
+  state.repaired = peer.repaired;
   std::int64_t age_us = 0;
   for (const auto& [stream, waiting] : peer.own) {
     state.unacknowledged += waiting.size();

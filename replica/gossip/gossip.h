@@ -19,6 +19,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -58,7 +59,8 @@ class Gossip {
   struct PeerState {
     double partition_seconds = 0;  // age of the oldest state the peer may be missing
     std::uint64_t unacknowledged = 0;
-    std::uint64_t refused = 0;  // messages that were wrong
+    std::uint64_t refused = 0;   // messages that were wrong
+    std::uint64_t repaired = 0;  // parts of the key space that were asked for again
   };
   PeerState StateOf(const std::string& peer);
   /// Called with the time from a frame's making to a peer's acknowledgement.
@@ -88,14 +90,16 @@ class Gossip {
     std::map<Stream, std::deque<Unacknowledged>> own;
     std::set<std::uint32_t> repair;  // buckets of its that we want again
     std::uint64_t refused = 0;
+    std::uint64_t repaired = 0;
   };
 
   void Tick();
+  void PrepareDigest();
   void Receive(const std::string& from, const std::string& bytes);
   bool Accept(const std::string& from, const GossipMessage& message);
   void Hear(Peer& peer, const std::string& name, const GossipMessage& message);
   void Take(const std::string& from, const SealedFrame& sealed);
-  void CompareDigest(const std::string& from, const BucketDigest& theirs);
+  void CompareDigest(const std::string& from, const GossipMessage& message);
   /// Says how far we are and what the peer lacks.
   void SendTo(const std::string& name, const BucketDigest* digest = nullptr);
   /// The same, but only if there is something that it lacks and that may go now.
@@ -122,6 +126,7 @@ class Gossip {
   std::map<std::string, Peer> peers_;
   std::uint32_t next_bucket_ = 0;
   std::int64_t next_digest_us_ = 0;
+  std::optional<BucketDigest> digest_;  // made, to be told once what it stands for is durable
   bool saying_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
