@@ -297,16 +297,16 @@ void Gossip::Take(const std::string& from, const SealedFrame& sealed) {
 
 void Gossip::CompareDigest(const std::string& from, const GossipMessage& message) {
   const BucketDigest& theirs = message.digest();
-  const Stream stream{from, theirs.as_of().incarnation()};
   if (theirs.as_of().origin() != from || theirs.bucket() > 0xff) return Refuse(from);
-  if (At(durable_, stream) != theirs.as_of().sequence() ||
-      At(journal_.applied(), stream) != theirs.as_of().sequence())
-    return;
-  // What it said before its last start counts too, and that does not grow any more.
+  // Comparable only by one who knows exactly what it had said by then, in all its incarnations.
+  Vector then;
   for (const Seen& seen : message.seen())
-    if (seen.origin() == from && seen.incarnation() != theirs.as_of().incarnation() &&
-        At(journal_.applied(), {from, seen.incarnation()}) < seen.sequence())
-      return;
+    if (seen.origin() == from) then[{from, seen.incarnation()}] = seen.sequence();
+  then[{from, theirs.as_of().incarnation()}] = theirs.as_of().sequence();
+  for (const auto& [stream, sequence] : then)
+    if (At(journal_.applied(), stream) != sequence) return;
+  for (const auto& [stream, sequence] : journal_.applied())
+    if (stream.first == from && At(then, stream) != sequence) return;
   if (DigestOf(from, theirs.bucket(), theirs.cutoff_ms()) == theirs.digest()) return;
   Peer& peer = peers_[from];
   peer.repair.insert(theirs.bucket());
