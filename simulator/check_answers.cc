@@ -66,7 +66,7 @@ class AnswersOfKey {
     }
     const bool completes = later.kind == Operation::Kind::kSettle &&
                            later.answer == Operation::Answer::kDone && IsSuccess(later.status);
-    if (completes && IsSuccess(earlier.status) && was.home != later.region)
+    if (completes && IsSuccess(earlier.status))
       Say(later, "was completed after the region had answered with run " + earlier.run_id);
   }
 

@@ -17,6 +17,7 @@ Violations CheckDrained(Cluster& cluster) {
       if (state.unacknowledged > 0)
         say("waits for " + peer + " to acknowledge " + std::to_string(state.unacknowledged) +
             " frames");
+      if (state.repaired > 0) say("asked " + peer + " to repair what no message had broken");
       if (state.refused > 0)
         say("refused " + std::to_string(state.refused) + " honest messages of " + peer);
     }

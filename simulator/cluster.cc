@@ -68,7 +68,9 @@ void Cluster::Restart(const std::string& region) {
       [](const std::string& origin, const std::string& bytes, const std::string& signature) {
         return Seal(origin, bytes) == signature;
       });
+  node.failed_to_start = false;
   node.replica->Start([&node](bool started) {
+    node.failed_to_start = !started;
     if (started) node.gossip->Start();
   });
   if (on_restart) on_restart(region);

@@ -40,6 +40,10 @@ class Cluster {
   const std::vector<std::string>& regions() const { return options_.regions; }
   const ClusterOptions& options() const { return options_; }
 
+  /// Its store refused when it started: the process would end.
+  bool HasFailedToStart(const std::string& region) const {
+    return nodes_.at(region).failed_to_start;
+  }
   bool IsUp(const std::string& region) const { return nodes_.at(region).replica != nullptr; }
   /// Loses what was not synced (a random suffix of it survives), and every timer.
   void Crash(const std::string& region);
@@ -70,6 +74,7 @@ class Cluster {
   struct Node {
     std::unique_ptr<MemoryDisk> disk;
     std::int64_t wall_offset_ms = 0;
+    bool failed_to_start = false;
     std::unique_ptr<NodeScheduler> scheduler;
     std::unique_ptr<Metrics> metrics;
     std::unique_ptr<MemoryStore> store;

@@ -6,7 +6,6 @@ namespace once {
 namespace {
 
 constexpr std::int64_t kSuperviseMs = 700;
-constexpr int kStartingMax = 8;  // looks; slower than that is a start that failed
 
 }  // namespace
 
@@ -144,7 +143,6 @@ void Faults::StartAgain(const std::string& region) {
   EndWildJump(region);
   cluster_.Restart(region);
   if (const auto at = crash_.find(region); at != crash_.end()) Close(at->second);
-  starting_[region] = 0;
 }
 
 void Faults::PauseFor(const std::string& region, std::int64_t for_ms) {
@@ -261,9 +259,8 @@ void Faults::Begin_(const Fault& fault) {
 void Faults::Supervise() {
   for (const std::string& region : cluster_.regions()) {
     if (!cluster_.IsUp(region) || cluster_.IsPaused(region)) continue;
-    int& starting = starting_[region];
-    starting = cluster_.replica(region).Unready() == "starting" ? starting + 1 : 0;
-    if (!cluster_.replica(region).Gauges().store_failed && starting < kStartingMax) continue;
+    if (!cluster_.replica(region).Gauges().store_failed && !cluster_.HasFailedToStart(region))
+      continue;
     cluster_.Crash(region);
     crash_[region] = Open(Fault::Kind::kCrash, region);
     StartAgain(region);

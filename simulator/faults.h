@@ -85,7 +85,6 @@ class Faults {
   std::map<std::string, std::size_t> crash_;       // open faults
   std::map<std::string, std::size_t> wild_;
   std::map<std::string, std::int64_t> wild_ms_;
-  std::map<std::string, int> starting_;  // looks at which the node had not started
 };
 
 }  // namespace once

@@ -90,8 +90,8 @@ class Simulation {
   }
 
   void Settle() {
-    if (!RunUntilQuiet(options_.liveness_ms_max)) SayNotQuiet();
     cluster_.time().RunFor(2 * options_.cluster.gossip.interval_ms);
+    if (!RunUntilQuiet(options_.liveness_ms_max)) SayNotQuiet();
   }
 
   void SayNotQuiet() {

@@ -51,22 +51,23 @@ Gossip::Gossip(Replica& replica, Transport& transport, GossipOptions options,
       journal_(replica.tables(), options_.region, incarnation, std::move(sign)),
       durable_(journal_.applied()) {
   for (const std::string& name : options_.peers) peers_[name].last_heard_us = NowMicros();
+  // What was said before this start and is still kept, some peer may lack. Its age is known by the
+  // calendar only.
+  journal_.VisitOwn(
+      [this](const Stream& stream, std::uint64_t last_sequence, std::int64_t stamp_ms) {
+        const std::int64_t age_ms = std::max<std::int64_t>(0, replica_.NowMillis() - stamp_ms);
+        AwaitAcknowledgement(stream, last_sequence, NowMicros() - age_ms * 1000);
+      });
   journal_.on_frame = [this](std::uint64_t last_sequence, std::int64_t) {
-    // Beyond a bound the last entry stands for more frames: its age is then said too high, not too
-    // low.
-    for (auto& [name, peer] : peers_) {
-      if (peer.own.size() < kUnacknowledgedMax)
-        peer.own.push_back({last_sequence, NowMicros()});
-      else
-        peer.own.back().last_sequence = last_sequence;
-    }
+    AwaitAcknowledgement(journal_.own(), last_sequence, NowMicros());
   };
   replica_.tables().SetShipper(
       [this](const Tables::Shipment& shipment) {
         journal_.Ship(shipment);
         flushed_ = journal_.applied();
+        PrepareDigest();
       },
-      [this] { journal_.Reload(); });
+      [this] { Undo(); });
   replica_.SetDurableListener([this] {
     durable_ = flushed_;
     SayNow();
@@ -79,6 +80,30 @@ Gossip::~Gossip() {
   *alive_ = false;
 }
 
+// Beyond a bound the last entry stands for more frames: its age is then said too high, not too low.
+void Gossip::AwaitAcknowledgement(const Stream& stream, std::uint64_t last_sequence,
+                                  std::int64_t made_us) {
+  for (auto& [name, peer] : peers_) {
+    std::deque<Unacknowledged>& own = peer.own[stream];
+    if (own.size() < kUnacknowledgedMax)
+      own.push_back({last_sequence, made_us});
+    else
+      own.back().last_sequence = last_sequence;
+  }
+}
+
+// The disk was full: what the batch would have said is not said, and its numbers are free again.
+void Gossip::Undo() {
+  journal_.Reload();
+  digest_.reset();
+  const std::uint64_t last = At(journal_.applied(), journal_.own());
+  for (auto& [name, peer] : peers_) {
+    std::deque<Unacknowledged>& own = peer.own[journal_.own()];
+    while (!own.empty() && own.back().last_sequence > last) own.pop_back();
+    if (own.empty()) peer.own.erase(journal_.own());
+  }
+}
+
 std::int64_t Gossip::NowMicros() const {
   return replica_.scheduler().MonotonicMicros();
 }
@@ -88,27 +113,28 @@ void Gossip::Start() {
 }
 
 void Gossip::Tick() {
-  const std::int64_t now_us = NowMicros();
-  BucketDigest digest;
-  const bool compare = now_us >= next_digest_us_;
-  if (compare) {
-    next_digest_us_ = now_us + options_.digest_interval_ms * 1000;
-    next_bucket_ = (next_bucket_ + 1) & 0xff;
-    digest.set_bucket(next_bucket_);
-    digest.set_cutoff_ms(replica_.NowMillis());
-    digest.mutable_as_of()->set_origin(options_.region);
-    digest.mutable_as_of()->set_incarnation(journal_.own().second);
-    digest.mutable_as_of()->set_sequence(At(durable_, journal_.own()));
-    digest.set_digest(DigestOf(options_.region, next_bucket_, digest.cutoff_ms()));
-  }
-  // Comparable only when all that the digest covers may be told.
-  const bool settled = At(durable_, journal_.own()) == At(journal_.applied(), journal_.own());
-  for (const auto& [name, peer] : peers_)
-    SendTo(name, true, compare && settled ? &digest : nullptr);
+  if (!replica_.tables().dirty()) PrepareDigest();
+  const bool tell = digest_ && digest_->as_of().sequence() <= At(durable_, journal_.own());
+  for (const auto& [name, peer] : peers_) SendTo(name, tell ? &*digest_ : nullptr);
+  if (tell) digest_.reset();
   DropWhatAllHave();
   replica_.scheduler().After(options_.interval_ms, [this, alive = alive_] {
     if (*alive) Tick();
   });
+}
+
+// Only while all that was applied is in frames does a digest stand for a place in the stream.
+void Gossip::PrepareDigest() {
+  if (digest_ || NowMicros() < next_digest_us_) return;
+  next_digest_us_ = NowMicros() + options_.digest_interval_ms * 1000;
+  next_bucket_ = (next_bucket_ + 1) & 0xff;
+  BucketDigest& digest = digest_.emplace();
+  digest.set_bucket(next_bucket_);
+  digest.set_cutoff_ms(replica_.NowMillis());
+  digest.mutable_as_of()->set_origin(options_.region);
+  digest.mutable_as_of()->set_incarnation(journal_.own().second);
+  digest.mutable_as_of()->set_sequence(At(journal_.applied(), journal_.own()));
+  digest.set_digest(DigestOf(options_.region, next_bucket_, digest.cutoff_ms()));
 }
 
 // Fresh news goes out at once, one message for all that one sync made durable.
@@ -118,47 +144,66 @@ void Gossip::SayNow() {
   replica_.scheduler().Post([this, alive = alive_] {
     if (!*alive) return;
     saying_ = false;
-    for (const auto& [name, peer] : peers_) SendTo(name, true);
+    for (const auto& [name, peer] : peers_) SendTo(name);
   });
 }
 
-void Gossip::SendTo(const std::string& name, bool with_frames, const BucketDigest* digest) {
-  Peer& peer = peers_[name];
+GossipMessage Gossip::Compose(Peer& peer) {
   GossipMessage message;
   message.set_format(kMessageFormat);
   message.set_from(options_.region);
   message.set_stamp_ms(replica_.NowMillis());
   Put(message, durable_);
-  if (digest) *message.mutable_digest() = *digest;
   for (const std::uint32_t bucket : peer.repair) message.add_repair_buckets(bucket);
   peer.repair.clear();
-  if (with_frames && transport_.Unsent(name) < options_.window_bytes) AddFrames(peer, message);
+  return message;
+}
+
+void Gossip::SendTo(const std::string& name, const BucketDigest* digest) {
+  Peer& peer = peers_[name];
+  GossipMessage message = Compose(peer);
+  if (digest) *message.mutable_digest() = *digest;
+  if (transport_.Unsent(name) < options_.window_bytes) AddFrames(peer, message);
   transport_.Send(name, message.SerializeAsString());
 }
 
-// What the peer lacks of each stream. Frames that were sent and not acknowledged in time are sent
-// again from where the peer says it is.
+void Gossip::SendWhatIsLacking(const std::string& name) {
+  if (transport_.Unsent(name) >= options_.window_bytes) return;
+  Peer& peer = peers_[name];
+  GossipMessage frames;
+  AddFrames(peer, frames);
+  if (frames.frames_size() == 0) return;
+  GossipMessage message = Compose(peer);
+  message.mutable_frames()->Swap(frames.mutable_frames());
+  transport_.Send(name, message.SerializeAsString());
+}
+
+// What the peer lacks of each stream. Frames that were sent and brought no progress in time are
+// sent again from where the peer says it is.
 void Gossip::AddFrames(Peer& peer, GossipMessage& message) {
   const std::int64_t now_us = NowMicros();
-  if (now_us - peer.last_send_us > options_.resend_ms * 1000) peer.sent = peer.acknowledged;
   std::size_t room = options_.window_bytes;
   for (const auto& [stream, have] : durable_) {
-    const std::uint64_t known = std::max(At(peer.acknowledged, stream), At(peer.sent, stream));
-    if (At(peer.acknowledged, stream) >= have) {
+    const std::uint64_t acknowledged = At(peer.acknowledged, stream);
+    if (acknowledged >= have) {
       peer.behind_since_us.erase(stream);
+      peer.sent.erase(stream);
       continue;
     }
     const auto [since, fresh] = peer.behind_since_us.try_emplace(stream, now_us);
     const bool own = stream.first == options_.region;
-    if (known >= have || (!own && now_us - since->second < options_.relay_ms * 1000)) continue;
-    for (SealedFrame& sealed : journal_.After(stream, known, room)) {
+    if (!own && now_us - since->second < options_.relay_ms * 1000) continue;
+    Sent& sent = peer.sent[stream];
+    if (sent.sequence <= acknowledged || now_us - sent.since_us > options_.resend_ms * 1000)
+      sent = {acknowledged, now_us};
+    if (sent.sequence >= have) continue;
+    for (SealedFrame& sealed : journal_.After(stream, sent.sequence, room)) {
       Frame frame;
       frame.ParseFromString(sealed.frame());
       const std::uint64_t last =
           frame.first_sequence() + static_cast<std::uint64_t>(frame.changes_size()) - 1;
       if (last > have) break;  // not durable yet
-      peer.sent[stream] = last;
-      peer.last_send_us = now_us;
+      sent.sequence = last;
       room -= std::min(room, sealed.ByteSizeLong());
       *message.add_frames() = std::move(sealed);
     }
@@ -191,7 +236,7 @@ void Gossip::Receive(const std::string& from, const std::string& bytes) {
   if (message.has_forwarded()) return TakeReply(message.forwarded());
   Hear(at->second, from, message);
   for (const SealedFrame& sealed : message.frames()) Take(from, sealed);
-  if (message.has_digest()) CompareDigest(from, message.digest());
+  if (message.has_digest()) CompareDigest(from, message);
   for (const std::uint32_t bucket : message.repair_buckets()) {
     if (bucket > 0xff) continue;
     Command command;
@@ -200,28 +245,36 @@ void Gossip::Receive(const std::string& from, const std::string& bytes) {
   }
 }
 
-// The peer's vector is the acknowledgement. It is taken as it is: a peer that was restored from a
-// backup truly has less than before.
 void Gossip::Hear(Peer& peer, const std::string& name, const GossipMessage& message) {
-  const std::int64_t now_us = NowMicros();
-  peer.last_heard_us = now_us;
+  peer.last_heard_us = NowMicros();
   Vector heard;
   for (const Seen& seen : message.seen())
     heard[{seen.origin(), seen.incarnation()}] = seen.sequence();
-  // Messages overtake each other: an older vector of the same peer must not undo a newer one.
-  bool older = false;
-  for (const auto& [stream, sequence] : peer.acknowledged) older |= At(heard, stream) < sequence;
-  if (!older || now_us - peer.last_send_us > options_.resend_ms * 1000)
-    peer.acknowledged = std::move(heard);
-  const std::uint64_t own = At(peer.acknowledged, journal_.own());
-  while (!peer.own.empty() && peer.own.front().last_sequence <= own) {
-    if (on_lag) on_lag(name, (now_us - peer.own.front().made_us) / 1000);
-    peer.own.pop_front();
+  Acknowledge(peer, name, std::move(heard));
+  SendWhatIsLacking(name);
+}
+
+// The peer's vector is the acknowledgement. Messages overtake each other, so one that says less
+// than an earlier one is passed over; a peer that goes on saying less was restored from a backup
+// and truly has less.
+void Gossip::Acknowledge(Peer& peer, const std::string& name, Vector heard) {
+  const std::int64_t now_us = NowMicros();
+  bool less = false;
+  for (const auto& [stream, sequence] : peer.acknowledged) less |= At(heard, stream) < sequence;
+  if (!less) peer.behind_us = 0;
+  if (less && peer.behind_us == 0) peer.behind_us = now_us;
+  if (less && now_us - peer.behind_us < 2 * options_.resend_ms * 1000) return;
+  for (auto& [stream, sent] : peer.sent)
+    if (At(heard, stream) > At(peer.acknowledged, stream)) sent.since_us = now_us;
+  peer.acknowledged = std::move(heard);
+  for (auto own = peer.own.begin(); own != peer.own.end();) {
+    auto& [stream, waiting] = *own;
+    while (!waiting.empty() && waiting.front().last_sequence <= At(peer.acknowledged, stream)) {
+      if (on_lag) on_lag(name, (now_us - waiting.front().made_us) / 1000);
+      waiting.pop_front();
+    }
+    own = waiting.empty() ? peer.own.erase(own) : std::next(own);
   }
-  bool behind = false;
-  for (const auto& [stream, have] : durable_)
-    behind |= std::max(At(peer.acknowledged, stream), At(peer.sent, stream)) < have;
-  if (behind) SayNow();
 }
 
 void Gossip::Take(const std::string& from, const SealedFrame& sealed) {
@@ -235,6 +288,8 @@ void Gossip::Take(const std::string& from, const SealedFrame& sealed) {
     return Refuse(from);
   Command command;
   *command.mutable_merge_frame()->mutable_frame() = frame;
+  // Also a frame that changes no claim moves the vector: that alone is worth a batch.
+  replica_.tables().TouchHead();
   const auto merged = std::make_shared<bool>(true);
   replica_.Submit(std::move(command), [merged](const Answer& answer) {
     if (answer.kind != Answer::Kind::kDone) *merged = false;
@@ -242,12 +297,22 @@ void Gossip::Take(const std::string& from, const SealedFrame& sealed) {
   if (*merged) journal_.Keep(frame, sealed);
 }
 
-void Gossip::CompareDigest(const std::string& from, const BucketDigest& theirs) {
-  const Stream stream{from, theirs.as_of().incarnation()};
+void Gossip::CompareDigest(const std::string& from, const GossipMessage& message) {
+  const BucketDigest& theirs = message.digest();
   if (theirs.as_of().origin() != from || theirs.bucket() > 0xff) return Refuse(from);
-  if (At(durable_, stream) != theirs.as_of().sequence()) return;
-  if (DigestOf(from, theirs.bucket(), theirs.cutoff_ms()) != theirs.digest())
-    peers_[from].repair.insert(theirs.bucket());
+  // Comparable only by one who knows exactly what it had said by then, in all its incarnations.
+  Vector then;
+  for (const Seen& seen : message.seen())
+    if (seen.origin() == from) then[{from, seen.incarnation()}] = seen.sequence();
+  then[{from, theirs.as_of().incarnation()}] = theirs.as_of().sequence();
+  for (const auto& [stream, sequence] : then)
+    if (At(journal_.applied(), stream) != sequence) return;
+  for (const auto& [stream, sequence] : journal_.applied())
+    if (stream.first == from && At(then, stream) != sequence) return;
+  if (DigestOf(from, theirs.bucket(), theirs.cutoff_ms()) == theirs.digest()) return;
+  Peer& peer = peers_[from];
+  peer.repair.insert(theirs.bucket());
+  ++peer.repaired;
 }
 
 std::uint64_t Gossip::DigestOf(const std::string& origin, std::uint32_t bucket,
@@ -281,10 +346,13 @@ Gossip::PeerState Gossip::StateOf(const std::string& name) {
   const Peer& peer = peers_[name];
   const std::int64_t now_us = NowMicros();
   PeerState state;
-  state.unacknowledged = peer.own.size();
   state.refused = peer.refused;
+  state.repaired = peer.repaired;
   std::int64_t age_us = 0;
-  if (!peer.own.empty()) age_us = now_us - peer.own.front().made_us;
+  for (const auto& [stream, waiting] : peer.own) {
+    state.unacknowledged += waiting.size();
+    age_us = std::max(age_us, now_us - waiting.front().made_us);
+  }
   const std::int64_t silent_us = now_us - peer.last_heard_us;
   if (silent_us > 2 * options_.interval_ms * 1000) age_us = std::max(age_us, silent_us);
   state.partition_seconds = static_cast<double>(age_us) / 1e6;

@@ -19,6 +19,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -63,7 +64,8 @@ class Gossip {
   struct PeerState {
     double partition_seconds = 0;  // age of the oldest state the peer may be missing
     std::uint64_t unacknowledged = 0;
-    std::uint64_t refused = 0;  // messages that were wrong
+    std::uint64_t refused = 0;   // messages that were wrong
+    std::uint64_t repaired = 0;  // parts of the key space that were asked for again
   };
   PeerState StateOf(const std::string& peer);
   /// Called with the time from a frame's making to a peer's acknowledgement.
@@ -78,27 +80,41 @@ class Gossip {
     std::uint64_t last_sequence;
     std::int64_t made_us;
   };
+  struct Sent {
+    std::uint64_t sequence = 0;
+    std::int64_t since_us = 0;  // waiting for so long: since the first of it, or the last progress
+  };
   struct Peer {
-    Vector acknowledged;  // durable with the peer, as it last said
-    Vector sent;          // said since; forgotten when it did not help
+    Vector acknowledged;          // durable with the peer, as it last said
+    std::map<Stream, Sent> sent;  // said since; forgotten when it did not help
+    std::int64_t behind_us = 0;   // since when it says only less than before; 0: it does not
     std::map<Stream, std::int64_t> behind_since_us;
-    std::int64_t last_send_us = 0;
     std::int64_t last_heard_us = 0;
     std::int64_t held_off_until_us = 0;
-    std::deque<Unacknowledged>
-        own;  // own frames it has not acknowledged, oldest first; coarse when many
+    /// Own frames it has not acknowledged, oldest first; coarse when many.
+    std::map<Stream, std::deque<Unacknowledged>> own;
     std::set<std::uint32_t> repair;  // buckets of its that we want again
     std::uint64_t refused = 0;
+    std::uint64_t repaired = 0;
   };
 
   void Tick();
+  void PrepareDigest();
   void Receive(const std::string& from, const std::string& bytes);
   bool Accept(const std::string& from, const GossipMessage& message);
   void Hear(Peer& peer, const std::string& name, const GossipMessage& message);
   void Take(const std::string& from, const SealedFrame& sealed);
-  void CompareDigest(const std::string& from, const BucketDigest& theirs);
-  void SendTo(const std::string& name, bool with_frames, const BucketDigest* digest = nullptr);
+  void CompareDigest(const std::string& from, const GossipMessage& message);
+  /// Says how far we are and what the peer lacks.
+  void SendTo(const std::string& name, const BucketDigest* digest = nullptr);
+  /// The same, but only if there is something that it lacks and that may go now.
+  void SendWhatIsLacking(const std::string& name);
+  GossipMessage Compose(Peer& peer);
   void AddFrames(Peer& peer, GossipMessage& message);
+  void AwaitAcknowledgement(const Stream& stream, std::uint64_t last_sequence,
+                            std::int64_t made_us);
+  void Acknowledge(Peer& peer, const std::string& name, Vector heard);
+  void Undo();
   void Refuse(const std::string& name);
   void SayNow();
   void SendAlone(const std::string& name, GossipMessage message);
@@ -118,6 +134,7 @@ class Gossip {
   std::map<std::string, Peer> peers_;
   std::uint32_t next_bucket_ = 0;
   std::int64_t next_digest_us_ = 0;
+  std::optional<BucketDigest> digest_;  // made, to be told once what it stands for is durable
   bool saying_ = false;
   std::uint64_t last_forward_ = 0;
   std::map<std::uint64_t, Replica::Done> forwards_;  // that wait for a reply

@@ -1,5 +1,7 @@
 #include "replica/gossip/journal.h"
 
+#include <algorithm>
+
 #include "replica/env/check.h"
 #include "replica/storage/keys.h"
 
@@ -37,6 +39,7 @@ void Journal::Reload() {
 
 void Journal::Ship(const Tables::Shipment& shipment) {
   Frame frame;
+  std::size_t bytes = 0;
   for (const auto& [hash, run_id] : shipment) {
     Change change;
     if (hash.empty()) {
@@ -54,10 +57,12 @@ void Journal::Ship(const Tables::Shipment& shipment) {
         if (claim.run_id() == run_id) *change.mutable_claim() = claim;
       if (!change.has_claim()) continue;
     }
+    bytes += change.ByteSizeLong();
     *frame.add_changes() = std::move(change);
-    if (frame.changes_size() == static_cast<int>(kFrameChangesMax)) {
+    if (frame.changes_size() == static_cast<int>(kFrameChangesMax) || bytes >= kFrameBytesMax) {
       Seal(std::move(frame));
       frame = Frame();
+      bytes = 0;
     }
   }
   if (frame.changes_size() > 0) Seal(std::move(frame));
@@ -133,6 +138,29 @@ void Journal::DropUpto(const Stream& stream, std::uint64_t upto) {
                   });
   for (std::string& key : gone) tables_.EraseRaw(std::move(key));
   dropped = upto;
+}
+
+void Journal::VisitOwn(
+    const std::function<void(const Stream&, std::uint64_t, std::int64_t)>& visit) const {
+  struct Said {
+    std::int64_t stamp_ms;
+    Stream stream;
+    std::uint64_t last_sequence;
+    auto operator<=>(const Said&) const = default;
+  };
+  std::vector<Said> all;
+  const std::string prefix = "j" + keys::Part(region_);
+  tables_.ScanRaw(prefix, keys::After(prefix), [&all](std::string_view, std::string_view value) {
+    SealedFrame sealed;
+    Frame frame;
+    if (!sealed.ParseFromArray(value.data(), static_cast<int>(value.size())) ||
+        !frame.ParseFromString(sealed.frame()))
+      throw KvUnreadable("a frame of the journal does not parse");
+    all.push_back({frame.stamp_ms(), {frame.origin(), frame.incarnation()}, LastSequence(frame)});
+    return true;
+  });
+  std::sort(all.begin(), all.end());
+  for (const Said& said : all) visit(said.stream, said.last_sequence, said.stamp_ms);
 }
 
 std::size_t Journal::CountFrames() const {

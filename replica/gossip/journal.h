@@ -21,6 +21,9 @@ using Stream = std::pair<std::string, std::uint64_t>;
 using Vector = std::map<Stream, std::uint64_t>;
 
 inline constexpr std::size_t kFrameChangesMax = 256;
+/// A frame ends once it holds so much: with the largest answer that may be stored on top it still
+/// fits a message.
+inline constexpr std::size_t kFrameBytesMax = 256 * 1024;
 
 /// Signs with this region's key.
 using Sign = std::function<std::string(const std::string& bytes)>;
@@ -55,6 +58,10 @@ class Journal {
                                  std::size_t bytes_max) const;
   /// Drops frames that every peer has: all of `stream` up to `upto`.
   void DropUpto(const Stream& stream, std::uint64_t upto);
+
+  /// Own frames that are still kept, of every incarnation, oldest first.
+  void VisitOwn(const std::function<void(const Stream& stream, std::uint64_t last_sequence,
+                                         std::int64_t stamp_ms)>& visit) const;
 
   /// Frames kept, for tests.
   std::size_t CountFrames() const;

@@ -147,7 +147,10 @@ Claim* Ledger::Locate(std::string_view tenant, const std::string& hash, std::str
   Slot* slot = tables_.FindSlot(hash);
   // A foreign tenant's claim looks like none at all.
   if (!slot || slot->tenant() != tenant) return nullptr;
-  return FindClaim(*slot, run_id);
+  Claim* claim = FindClaim(*slot, run_id);
+  if (!claim || claim->region() == options_.region) return claim;
+  answer.kind = Answer::Kind::kUnavailable;  // only its home region moves a claim
+  return nullptr;
 }
 
 Answer Ledger::Settle_(const Settle& settle, const Stamp& stamp) {
@@ -191,7 +194,8 @@ Answer Ledger::Admit(const Mutation& mutation, const Stamp& stamp) {
   const std::string& hash = mutation.begin().slot().hash();
   if (Slot* slot = tables_.FindSlot(hash))
     for (const Claim& claim : slot->claims())
-      if (claim.state() == PENDING && claim.fence() == mutation.admitted_fence())
+      if (claim.region() == options_.region && claim.state() == PENDING &&
+          claim.fence() == mutation.admitted_fence())
         return AboutClaim(Answer::Kind::kExecute, claim, hash);
   Answer answer;
   answer.kind = Answer::Kind::kStaleFence;

@@ -155,6 +155,7 @@ bool AdvanceOneStep(const AdvanceRun& advance, const EffectContext& context) {
   auto run = context.tables.FindRun(advance.run_id());
   // Done before, or not due yet: the executor may ask twice, the run moves once.
   if (!run || run->status() != RUNNING || run->step() != advance.step()) return false;
+  if (run->region() != context.region) return false;  // a copy: its home region moves it
   if (context.stamp.now_ms < run->due_ms()) return false;
   run->set_step(run->step() + 1);
   if (run->workflow_id() == "approval" && advance.step() == 0) {
