@@ -45,7 +45,7 @@ void Ledger::ExpireSlot(const Tables::Due& due, std::int64_t now_ms, Answer& ans
   tables_.EraseExpiry(keys::Expiring::kSlot, due.at_ms, due.id);
   Slot* slot = tables_.FindSlot(due.id);
   if (!slot || slot->indexed_ms() != due.at_ms) return;  // moved or gone: a stale entry
-  RestartLeases(*slot, rules_);
+  RestartOwnLeases(*slot, due.id);
   answer.expired +=
       static_cast<std::uint64_t>(Forget(*slot, now_ms, options_.skew_ms, options_.grace_ms, true));
   if (slot->claims_size() == 0) return tables_.EraseSlot(due.id);

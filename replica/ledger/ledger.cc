@@ -102,7 +102,7 @@ Answer Ledger::Begin_(const Begin& begin, const Stamp& stamp) {
     Check(slot->tenant() == begin.slot().tenant() && slot->key() == begin.slot().key() &&
               slot->endpoint() == begin.slot().endpoint(),
           "a slot's tuple is the one its key was made of");
-    changed = RestartLeases(*slot, rules_);
+    changed = RestartOwnLeases(*slot, hash);
     if (Forget(*slot, stamp.now_ms, options_.skew_ms, options_.grace_ms, true) > 0) changed = true;
   }
   const BeginResult result = BeginOn(*slot, begin, stamp, tables_.head().fence(), rules_);
@@ -139,6 +139,14 @@ Answer Ledger::Recall(const Begin& begin, std::int64_t now_ms) {
   answer.mismatched = known.mismatched;
   if (replay) answer.outcome = known.claim->outcome();
   return answer;
+}
+
+bool Ledger::RestartOwnLeases(Slot& slot, const std::string& hash) {
+  if (!RestartLeases(slot, rules_)) return false;
+  for (const Claim& claim : slot.claims())
+    if (claim.state() == PENDING && claim.region() == options_.region)
+      tables_.ShipClaim(hash, claim.run_id());
+  return true;
 }
 
 Claim* Ledger::Locate(std::string_view tenant, const std::string& hash, std::string_view run_id,

@@ -66,6 +66,8 @@ class Ledger {
   /// Room for one more slot, making it if the options allow.
   bool MakeRoom(std::int64_t now_ms, Answer& answer);
   bool IsFull() const;
+  /// Gives leases from before this boot their full length again, and says so to the others.
+  bool RestartOwnLeases(Slot& slot, const std::string& hash);
   void Index(Slot& slot, const std::string& hash);
   /// Moves the entry forward if it would keep the slot much longer than it lives.
   void Reindex(Slot& slot, const std::string& hash);
