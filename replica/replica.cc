@@ -144,6 +144,8 @@ void Replica::Resume(const std::string& run_id) {
 
 void Replica::ExpireSoon(std::int64_t delay_ms) {
   scheduler_.After(delay_ms, [this] {
+    // A node that is not ready gets no requests: whether there is space again is found out by this.
+    if (commit_.full()) tables_.TouchHead();
     Command command;
     command.mutable_expire_due()->set_limit(kExpiryBatch);
     Submit(std::move(command), [this](const Answer& answer) {
