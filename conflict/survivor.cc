@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "conflict/window.h"
+#include "replica/env/mutation.h"
 
 namespace once {
 namespace {
@@ -29,6 +30,7 @@ void Decide(Component& component) {
   const auto success = std::find_if(component.members.begin(), component.members.end(),
                                     [](const Claim* claim) { return claim->state() == COMPLETED; });
   component.survivor = success != component.members.end() ? *success : component.members.front();
+  if (MutationOn("highest-run-id")) component.survivor = component.members.back();
   for (const Claim* claim : component.members) {
     if (claim == component.survivor) continue;
     (claim->state() == COMPLETED ? component.losers : component.yielded).push_back(claim);
@@ -67,8 +69,9 @@ std::vector<Component> Components(const Slot& slot) {
     const Window window = WindowOf(*claim);
     // In order of start, a window overlaps some earlier member exactly if it starts before the
     // component's end. An empty window stands alone and leaves the open component open.
-    const bool joins =
-        open != kNone && !window.Empty() && window.starts_ms < components[open].expires_ms;
+    const bool joins = open != kNone && !window.Empty() &&
+                       window.starts_ms < components[open].expires_ms &&
+                       !(MutationOn("pairwise-merge") && components[open].members.size() > 1);
     if (!joins) {
       components.emplace_back().starts_ms = window.starts_ms;
       components.back().expires_ms = window.expires_ms;

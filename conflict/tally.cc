@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "conflict/survivor.h"
+#include "replica/env/mutation.h"
 
 namespace once {
 namespace {
@@ -16,6 +17,7 @@ int PlaceOf(const Slot& slot, std::string_view run_id) {
 }
 
 bool IsRecorded(const Slot& slot, std::string_view run_id) {
+  if (MutationOn("counter-without-dedup")) return false;
   const int place = PlaceOf(slot, run_id);
   return place < slot.losses_size() && slot.losses(place).run_id() == run_id;
 }

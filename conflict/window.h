@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "conflict/claim.pb.h"
+#include "replica/env/mutation.h"
 
 namespace once {
 
@@ -35,12 +36,14 @@ inline bool Past(std::int64_t limit_ms, std::int64_t now_ms) {
 /// True while something that expires at `expires_ms` must still be answered with: clocks may differ
 /// by `skew_ms`, and nothing expires early on any of them.
 inline bool AnswersAt(std::int64_t expires_ms, std::int64_t now_ms, std::int64_t skew_ms) {
+  if (MutationOn("early-expiry")) skew_ms = -500;
   return !Past(SaturatingAdd(expires_ms, skew_ms), now_ms);
 }
 
 /// COMPLETED and TERMINAL_FAILURE: the states in which a claim is immutable and has a window. A
 /// state that this build does not know is not final.
 inline bool IsFinal(const Claim& claim) {
+  if (MutationOn("retryable-replayed") && claim.state() == RETRYABLE) return true;
   return claim.state() == COMPLETED || claim.state() == TERMINAL_FAILURE;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "replica/env/mutation.h"
 #include "replica/ledger/run_id.h"
 
 namespace once {
@@ -48,7 +49,8 @@ Gossip::Gossip(Replica& replica, Transport& transport, GossipOptions options,
       transport_(transport),
       options_(std::move(options)),
       verify_(std::move(verify)),
-      journal_(replica.tables(), options_.region, incarnation, std::move(sign)),
+      journal_(replica.tables(), options_.region,
+               MutationOn("incarnation-reused") ? 1 : incarnation, std::move(sign)),
       durable_(journal_.applied()) {
   for (const std::string& name : options_.peers) peers_[name].last_heard_us = NowMicros();
   // What was said before this start and is still kept, some peer may lack. Its age is known by the
@@ -65,6 +67,7 @@ Gossip::Gossip(Replica& replica, Transport& transport, GossipOptions options,
       [this](const Tables::Shipment& shipment) {
         journal_.Ship(shipment);
         flushed_ = journal_.applied();
+        if (MutationOn("told-before-durable")) durable_ = flushed_;
         PrepareDigest();
       },
       [this] { Undo(); });
@@ -94,7 +97,7 @@ void Gossip::AwaitAcknowledgement(const Stream& stream, std::uint64_t last_seque
 
 // The disk was full: what the batch would have said is not said, and its numbers are free again.
 void Gossip::Undo() {
-  journal_.Reload();
+  if (!MutationOn("undo-forgotten")) journal_.Reload();
   digest_.reset();
   const std::uint64_t last = At(journal_.applied(), journal_.own());
   for (auto& [name, peer] : peers_) {
@@ -125,7 +128,7 @@ void Gossip::Tick() {
 
 // Only while all that was applied is in frames does a digest stand for a place in the stream.
 void Gossip::PrepareDigest() {
-  if (digest_ || NowMicros() < next_digest_us_) return;
+  if (digest_ || NowMicros() < next_digest_us_ || MutationOn("lost-push")) return;
   next_digest_us_ = NowMicros() + options_.digest_interval_ms * 1000;
   next_bucket_ = (next_bucket_ + 1) & 0xff;
   BucketDigest& digest = digest_.emplace();
@@ -194,7 +197,8 @@ void Gossip::AddFrames(Peer& peer, GossipMessage& message) {
     const bool own = stream.first == options_.region;
     if (!own && now_us - since->second < options_.relay_ms * 1000) continue;
     Sent& sent = peer.sent[stream];
-    if (sent.sequence <= acknowledged || now_us - sent.since_us > options_.resend_ms * 1000)
+    if (sent.sequence <= acknowledged ||
+        (now_us - sent.since_us > options_.resend_ms * 1000 && !MutationOn("never-sent-again")))
       sent = {acknowledged, now_us};
     if (sent.sequence >= have) continue;
     for (SealedFrame& sealed : journal_.After(stream, sent.sequence, room)) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "replica/env/check.h"
+#include "replica/env/mutation.h"
 #include "replica/storage/keys.h"
 
 namespace once {
@@ -84,6 +85,7 @@ void Journal::Seal(Frame frame) {
 bool Journal::IsNext(const Frame& frame) const {
   const auto at = applied_.find({frame.origin(), frame.incarnation()});
   const std::uint64_t applied = at == applied_.end() ? 0 : at->second;
+  if (MutationOn("frame-over-gap")) return LastSequence(frame) > applied;
   return frame.first_sequence() <= applied + 1 && LastSequence(frame) > applied;
 }
 
@@ -148,6 +150,7 @@ void Journal::VisitOwn(
     std::uint64_t last_sequence;
     auto operator<=>(const Said&) const = default;
   };
+  if (MutationOn("gauge-forgets")) return;
   std::vector<Said> all;
   const std::string prefix = "j" + keys::Part(region_);
   tables_.ScanRaw(prefix, keys::After(prefix), [&all](std::string_view, std::string_view value) {

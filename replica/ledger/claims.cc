@@ -4,12 +4,14 @@
 
 #include "conflict/survivor.h"
 #include "conflict/window.h"
+#include "replica/env/mutation.h"
 #include "replica/ledger/run_id.h"
 
 namespace once {
 namespace {
 
 bool SameRequest(const Claim& claim, const Begin& begin) {
+  if (MutationOn("mismatch-ignored")) return true;
   return claim.fingerprint_version() == begin.fingerprint_version() &&
          claim.fingerprint() == begin.fingerprint();
 }
@@ -53,6 +55,7 @@ Claim* AddClaim(Slot& slot, std::string run_id) {
 std::int64_t ClaimRules::LeaseEnd(const Claim& claim) const {
   if (claim.region() != region) return SaturatingAdd(claim.lease_until_ms(), skew_ms);
   if (claim.lease_boot() == boot) return claim.lease_until_ms();
+  if (MutationOn("lease-ignored-after-restart")) return 0;
   return std::max(claim.lease_until_ms(),
                   SaturatingAdd(boot_stamp_ms, static_cast<std::int64_t>(claim.lease_ms())));
 }
@@ -94,7 +97,8 @@ BeginResult BeginOn(Slot& slot, const Begin& begin, const Stamp& stamp, std::uin
 
 bool SettleClaim(Claim& claim, std::uint64_t fence, ClaimState state, const Outcome& outcome,
                  std::int64_t now_ms) {
-  if (claim.state() != PENDING || claim.fence() != fence) return false;
+  if (claim.state() != PENDING) return false;
+  if (claim.fence() != fence && !MutationOn("stale-fence-accepted")) return false;
   claim.set_version(claim.version() + 1);
   claim.set_state(state);
   claim.set_finalised_ms(now_ms);

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "conflict/forget.h"
+#include "conflict/window.h"
 #include "replica/env/check.h"
+#include "replica/env/mutation.h"
 #include "replica/ledger/effects.h"
 #include "replica/ledger/run_id.h"
 
@@ -28,6 +30,12 @@ Claim Summary(const Claim& claim) {
   copy.set_expires_ms(claim.expires_ms());
   copy.set_tries(claim.tries());
   return copy;
+}
+
+// Nobody came back for it in time, and a begin may have made another claim since.
+bool IsAbandoned(const Claim& claim, std::int64_t now_ms, std::int64_t skew_ms) {
+  return claim.state() == PENDING && !MutationOn("abandoned-completed") &&
+         !AnswersAt(RetainedUntil(claim.lease_until_ms(), claim.retention_ms()), now_ms, skew_ms);
 }
 
 Answer AboutClaim(Answer::Kind kind, const Claim& claim, const std::string& hash) {
@@ -156,7 +164,7 @@ Claim* Ledger::Locate(std::string_view tenant, const std::string& hash, std::str
   // A foreign tenant's claim looks like none at all.
   if (!slot || slot->tenant() != tenant) return nullptr;
   Claim* claim = FindClaim(*slot, run_id);
-  if (!claim || claim->region() == options_.region) return claim;
+  if (!claim || claim->region() == options_.region || MutationOn("settled-abroad")) return claim;
   answer.kind = Answer::Kind::kUnavailable;  // only its home region moves a claim
   return nullptr;
 }
@@ -165,7 +173,8 @@ Answer Ledger::Settle_(const Settle& settle, const Stamp& stamp) {
   Answer answer;
   Claim* claim = Locate(settle.tenant(), settle.hash(), settle.run_id(), answer);
   if (!claim) return answer;
-  if (SettleClaim(*claim, settle.fence(), settle.state(), settle.outcome(), stamp.now_ms)) {
+  if (!IsAbandoned(*claim, stamp.now_ms, options_.skew_ms) &&
+      SettleClaim(*claim, settle.fence(), settle.state(), settle.outcome(), stamp.now_ms)) {
     tables_.ShipClaim(settle.hash(), claim->run_id());
     answer = AboutClaim(Answer::Kind::kDone, *claim, settle.hash());
     answer.outcome = claim->outcome();
@@ -190,7 +199,8 @@ Answer Ledger::Renew_(const Renew& renew, const Stamp& stamp) {
   Answer answer;
   Claim* claim = Locate(renew.tenant(), renew.hash(), renew.run_id(), answer);
   if (!claim) return answer;
-  if (!RenewClaim(*claim, renew.fence(), renew.lease_ms(), stamp.now_ms, rules_))
+  if (IsAbandoned(*claim, stamp.now_ms, options_.skew_ms) ||
+      !RenewClaim(*claim, renew.fence(), renew.lease_ms(), stamp.now_ms, rules_))
     return AboutClaim(Answer::Kind::kStaleFence, *claim, renew.hash());
   tables_.Touch(renew.hash());
   tables_.ShipClaim(renew.hash(), claim->run_id());

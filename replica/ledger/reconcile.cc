@@ -7,6 +7,7 @@
 #include "conflict/tally.h"
 #include "conflict/window.h"
 #include "replica/api/digest.h"
+#include "replica/env/mutation.h"
 #include "replica/ledger/effects.h"
 #include "replica/ledger/ledger.h"
 #include "replica/ledger/workflows.h"
@@ -23,6 +24,7 @@ Answer Ledger::Merge(const Frame& frame, const Stamp& stamp) {
   Answer answer;
   answer.kind = Answer::Kind::kDone;
   for (const Change& change : frame.changes()) {
+    if (MutationOn("lost-push") && stamp.entropy[0] % 8 == 0) continue;
     if (change.has_claim()) MergeClaimChange(change, stamp, answer);
     if (change.has_run()) MergeRunChange(change);
   }
@@ -67,13 +69,14 @@ void Ledger::MergeRunChange(const Change& change) {
 
 void Ledger::Reconcile(const std::string& hash, Slot& slot, const Stamp& stamp, Answer& answer) {
   if (slot.claims_size() < 2) return;
-  if (Supersede(slot, options_.region, stamp.now_ms, options_.skew_ms) > 0)
+  if (!MutationOn("supersede-forgotten") &&
+      Supersede(slot, options_.region, stamp.now_ms, options_.skew_ms) > 0)
     for (const Claim& claim : slot.claims())
       if (claim.region() == options_.region && claim.state() == SUPERSEDED)
         tables_.ShipClaim(hash, claim.run_id());
   const std::vector<Loss> losses = NewLosses(slot, options_.region, stamp.now_ms);
   for (const Loss& loss : losses) Lose(hash, slot, loss, stamp, answer);
-  RecordLosses(slot, losses);
+  if (!MutationOn("losses-not-persisted")) RecordLosses(slot, losses);
 }
 
 void Ledger::Lose(const std::string& hash, const Slot& slot, const Loss& loss, const Stamp& stamp,
@@ -101,7 +104,9 @@ void Ledger::Lose(const std::string& hash, const Slot& slot, const Loss& loss, c
                                 loss.run_id(), 1,     options_.run_retention_ms};
     conflict.set_loser_had_completed(run->status() == RUN_COMPLETED);
     run->set_completed_before(run->status() == RUN_COMPLETED);
-    if (run->status() != RUN_CANCELLED) CancelRunNow(*run, kLossReason, context);
+    if (MutationOn("cancel-twice")) CancelRunNow(*run, kLossReason, context);
+    if (run->status() != RUN_CANCELLED || MutationOn("cancel-twice"))
+      CancelRunNow(*run, kLossReason, context);
     answer.cancelled_runs.push_back(loss.run_id());
   }
   tables_.PutConflict(conflict);

@@ -2,12 +2,18 @@
 
 #include <algorithm>
 
+#include "replica/env/mutation.h"
+
 namespace once {
 
 Commit::Commit(Tables& tables, KvStore& store, Scheduler& scheduler)
     : tables_(tables), store_(store), scheduler_(scheduler) {}
 
 void Commit::WhenDurable(std::uint64_t batch, Done done) {
+  if (MutationOn("acknowledged-before-durable")) {
+    Schedule();
+    return done(Durable::kYes);
+  }
   if (batch <= durable_) return done(Durable::kYes);
   if (failed_) return done(Durable::kUnknown);
   // A caller may wait for the batch that is being synced while others wait for the next one, which
@@ -41,6 +47,11 @@ void Commit::Flush() {
   if (written == KvStatus::kFailed) {
     failed_ = true;
     return Finish(UINT64_MAX, Durable::kUnknown);
+  }
+  if (MutationOn("forgotten-sync")) {
+    durable_ = batch;
+    if (on_durable) on_durable();
+    return Finish(batch, Durable::kYes);
   }
   syncing_ = true;
   store_.Sync([this, batch](KvStatus synced) {

@@ -9,6 +9,7 @@
 
 #include "simulator/checks.h"
 #include "simulator/history_reader.h"
+#include "simulator/once_sim/gate.h"
 #include "simulator/once_sim/swarm.h"
 #include "simulator/report.h"
 #include "simulator/runner.h"
@@ -105,6 +106,15 @@ int main(int argc, char** argv) {
   std::string file;
   CLI::App* check = app.add_subcommand("check-history", "Judge a recorded history.jsonl");
   check->add_option("file", file, "The history")->required();
+  once::GateArguments gate_arguments;
+  CLI::App* gate = nullptr;
+  if (once::HasMutations()) {
+    gate =
+        app.add_subcommand("gate", "Turn every seeded bug on, one at a time: each must be found");
+    gate->add_option("--seeds", gate_arguments.seeds, "Within so many")->capture_default_str();
+    gate->add_option("--jobs", gate_arguments.jobs, "Processes")->capture_default_str();
+    gate->add_option("--only", gate_arguments.only, "This one");
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -115,6 +125,7 @@ int main(int argc, char** argv) {
     if (*swarm) return once::RunSwarm(swarm_arguments);
     if (*list) return List();
     if (*check) return CheckFile(file);
+    if (gate && *gate) return once::RunGate(gate_arguments);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "once-sim: %s\n", error.what());
   }

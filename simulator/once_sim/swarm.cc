@@ -1,8 +1,10 @@
 #include "simulator/once_sim/swarm.h"
 
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -55,8 +57,10 @@ Told RunSeed(std::uint64_t seed, const std::string& scenario) {
 
 class Swarm {
  public:
-  explicit Swarm(const SwarmArguments& arguments)
-      : arguments_(arguments), tty_(isatty(STDOUT_FILENO) != 0) {}
+  Swarm(const SwarmArguments& arguments, bool quiet)
+      : arguments_(arguments), quiet_(quiet), tty_(isatty(STDOUT_FILENO) != 0) {}
+
+  const std::optional<FoundFailure>& first() const { return first_; }
 
   int Run() {
     int ends[2];
@@ -103,6 +107,8 @@ class Swarm {
 
   void Fail(std::uint64_t seed, const char* why) {
     ++failed_;
+    if (!first_) first_ = FoundFailure{seed, done_, why};
+    if (quiet_) return;
     std::printf("%sseed %llu FAIL %s\n  reproduce: %s\n", tty_ ? "\r\033[K" : "",
                 static_cast<unsigned long long>(seed), why,
                 ReproduceCommand(seed, arguments_.scenario).c_str());
@@ -114,6 +120,7 @@ class Swarm {
   }
 
   void Progress() {
+    if (quiet_) return;
     const std::uint64_t every = tty_ ? 20 : std::max<std::uint64_t>(arguments_.seeds / 10, 1);
     if (done_ % every != 0) return;
     const double part = static_cast<double>(done_) / static_cast<double>(arguments_.seeds);
@@ -128,6 +135,7 @@ class Swarm {
   }
 
   void Finish() {
+    if (quiet_) return;
     std::printf(
         "%s%s: %llu seeds from %llu, %llu operations, %llu failed, %.1f s (%.0f seeds/s), "
         "trace %016llx\n",
@@ -138,7 +146,9 @@ class Swarm {
   }
 
   const SwarmArguments& arguments_;
+  const bool quiet_;
   const bool tty_;
+  std::optional<FoundFailure> first_;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::vector<pid_t> children_;
   std::map<std::uint64_t, bool> under_way_;
@@ -165,7 +175,13 @@ int RunSwarm(const SwarmArguments& arguments) {
       static_cast<unsigned long long>(arguments.first + arguments.seeds - 1),
       arguments.scenario.empty() ? "" : ", scenario ", arguments.scenario.c_str(), arguments.jobs);
   std::fflush(stdout);
-  return Swarm(arguments).Run();
+  return Swarm(arguments, false).Run();
+}
+
+std::optional<FoundFailure> FindFailure(const SwarmArguments& arguments) {
+  Swarm swarm(arguments, true);
+  swarm.Run();
+  return swarm.first();
 }
 
 std::string ReproduceCommand(std::uint64_t seed, const std::string& scenario) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace once {
@@ -13,6 +14,16 @@ struct SwarmArguments {
   std::string scenario;
   bool keep_going = false;
 };
+
+/// The first seed that did not hold.
+struct FoundFailure {
+  std::uint64_t seed = 0;
+  std::uint64_t after = 0;  // seeds run until then
+  std::string why;
+};
+
+/// Runs the seeds without a word until one fails.
+std::optional<FoundFailure> FindFailure(const SwarmArguments& arguments);
 
 /// Exit code: 0 all held, 1 a violation (or a crash), 2 could not run. Prints progress and, for
 /// every seed that failed, the command that repeats it.
