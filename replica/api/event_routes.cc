@@ -59,8 +59,11 @@ void Api::GetEvents(Call& call) {
         json::array events;
         for (const RunEvent& event : tables.Events(id, from, kEventsPerPage))
           events.emplace_back(EventJson(id, event));
-        respond(JsonReply(
-            200, {{"events", std::move(events)}, {"isComplete", IsTerminal(run->status())}}));
+        // Events stay with their run's home; elsewhere only its snapshot is known.
+        const bool here = run->region() == config_.region;
+        respond(JsonReply(200, {{"events", std::move(events)},
+                                {"isComplete", here && IsTerminal(run->status())},
+                                {"homeRegion", run->region()}}));
       },
       [this, respond = call.respond, as_problem = call.as_problem] {
         respond(Refusal({}, as_problem));

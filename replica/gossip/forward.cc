@@ -8,6 +8,12 @@ namespace {
 constexpr std::uint32_t kMessageFormat = 1;
 constexpr std::size_t kForwardsMax = 10'000;
 
+// What another region may ask for in a caller's name: never the making of something new.
+bool IsAboutARun(const Mutation& mutation) {
+  return mutation.has_cancel_run() || mutation.has_resolve_approval() ||
+         mutation.has_resolve_interrupt();
+}
+
 Answer Unreachable() {
   Answer answer;
   answer.kind = Answer::Kind::kUnavailable;
@@ -45,7 +51,8 @@ void Gossip::Forward(const std::string& peer, const Command& command, std::int64
 
 void Gossip::CarryOut(const std::string& from, const ForwardRequest& request) {
   Command command;
-  if (!command.ParseFromString(request.command()) || !command.has_mutation()) return Refuse(from);
+  if (!command.ParseFromString(request.command()) || !IsAboutARun(command.mutation()))
+    return Refuse(from);
   replica_.Submit(std::move(command), [this, from, id = request.id(),
                                        alive = alive_](const Answer& answer) {
     if (!*alive) return;

@@ -31,13 +31,19 @@ bool IsHonest(const Frame& frame, std::int64_t latest_ms) {
   if (frame.changes_size() == 0 || frame.changes_size() > static_cast<int>(kFrameChangesMax) ||
       frame.first_sequence() == 0 || frame.stamp_ms() > latest_ms)
     return false;
+  const std::string code = RegionCode(frame.origin());
+  const auto minted_there = [&](const std::string& run_id, std::int64_t created_ms) {
+    return created_ms <= latest_ms && RunIdMillis(run_id) == created_ms &&
+           run_id.compare(10, code.size(), code) == 0;
+  };
   return std::all_of(frame.changes().begin(), frame.changes().end(), [&](const Change& change) {
-    if (change.has_run()) return change.run().region() == frame.origin();
+    if (change.has_run() == change.has_claim()) return false;
+    const Run& run = change.run();
+    if (change.has_run())
+      return run.region() == frame.origin() && minted_there(run.run_id(), run.created_ms());
     const Claim& claim = change.claim();
-    return change.has_claim() && claim.region() == frame.origin() &&
-           claim.created_ms() <= latest_ms && claim.taken_up_ms() <= latest_ms &&
-           claim.finalised_ms() <= latest_ms && RunIdMillis(claim.run_id()) == claim.created_ms() &&
-           std::string_view(claim.run_id()).substr(10, 4) == RegionCode(frame.origin());
+    return claim.region() == frame.origin() && claim.taken_up_ms() <= latest_ms &&
+           claim.finalised_ms() <= latest_ms && minted_there(claim.run_id(), claim.created_ms());
   });
 }
 
@@ -116,6 +122,7 @@ void Gossip::Start() {
 }
 
 void Gossip::Tick() {
+  SayAgain();
   if (!replica_.tables().dirty()) PrepareDigest();
   const bool tell = digest_ && digest_->as_of().sequence() <= At(durable_, journal_.own());
   for (const auto& [name, peer] : peers_) SendTo(name, tell ? &*digest_ : nullptr);
@@ -201,7 +208,10 @@ void Gossip::AddFrames(Peer& peer, GossipMessage& message) {
         (now_us - sent.since_us > options_.resend_ms * 1000 && !MutationOn("never-sent-again")))
       sent = {acknowledged, now_us};
     if (sent.sequence >= have) continue;
-    for (SealedFrame& sealed : journal_.After(stream, sent.sequence, room)) {
+    std::vector<SealedFrame> frames = journal_.After(stream, sent.sequence, room);
+    if (frames.empty() && own && now_us - since->second > options_.baseline_ms * 1000)
+      OfferBaseline(stream, acknowledged, message);
+    for (SealedFrame& sealed : frames) {
       Frame frame;
       frame.ParseFromString(sealed.frame());
       const std::uint64_t last =
@@ -239,6 +249,7 @@ void Gossip::Receive(const std::string& from, const std::string& bytes) {
   if (message.has_forward()) return CarryOut(from, message.forward());
   if (message.has_forwarded()) return TakeReply(message.forwarded());
   Hear(at->second, from, message);
+  for (const Seen& baseline : message.baselines()) TakeBaseline(from, baseline);
   for (const SealedFrame& sealed : message.frames()) Take(from, sealed);
   if (message.has_digest()) CompareDigest(from, message);
   for (const std::uint32_t bucket : message.repair_buckets()) {
@@ -342,6 +353,9 @@ void Gossip::DropWhatAllHave() {
     for (const auto& [name, peer] : peers_)
       everywhere =
           std::min(everywhere, name == stream.first ? have : At(peer.acknowledged, stream));
+    // Beyond the bound a peer that comes back hears everything again instead.
+    if (have > options_.journal_changes_max)
+      everywhere = std::max(everywhere, have - options_.journal_changes_max);
     if (everywhere > 0) journal_.DropUpto(stream, everywhere);
   }
 }

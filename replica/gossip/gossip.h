@@ -37,10 +37,12 @@ struct GossipOptions {
   std::int64_t interval_ms = 100;
   std::int64_t resend_ms = 1000;  // no acknowledgement for so long: say it again
   std::int64_t relay_ms = 400;    // a peer lacks another region's frame for so long: pass it on
+  std::int64_t baseline_ms = 5000;      // a peer lacks for so long what the journal dropped: go on
   std::int64_t digest_interval_ms = 1000;
   std::size_t window_bytes = 512 * 1024;  // unacknowledged per peer
   std::size_t message_bytes_max = 4u << 20;
   std::int64_t skew_bound_ms = 1000;
+  std::uint64_t journal_changes_max = 20'000'000;  // kept per stream for a peer that is away
   std::int64_t hold_off_ms = 5000;  // a peer that sent something wrong is not listened to
 };
 
@@ -117,6 +119,11 @@ class Gossip {
   void Undo();
   void Refuse(const std::string& name);
   void SayNow();
+  // A peer that lacks what the journal no longer has: it is told where to go on, and everything this
+  // region's claims are is said again after that place.
+  void OfferBaseline(const Stream& stream, std::uint64_t acknowledged, GossipMessage& message);
+  void TakeBaseline(const std::string& from, const Seen& baseline);
+  void SayAgain();
   void SendAlone(const std::string& name, GossipMessage message);
   void CarryOut(const std::string& from, const ForwardRequest& request);
   void TakeReply(const ForwardReply& reply);
@@ -136,6 +143,7 @@ class Gossip {
   std::int64_t next_digest_us_ = 0;
   std::optional<BucketDigest> digest_;  // made, to be told once what it stands for is durable
   bool saying_ = false;
+  std::uint32_t again_bucket_ = 256;  // the next part to be said again; 256: none
   std::uint64_t last_forward_ = 0;
   std::map<std::uint64_t, Replica::Done> forwards_;  // that wait for a reply
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

@@ -97,12 +97,16 @@ void Journal::Append(const Frame& frame, const SealedFrame& sealed) {
   const Stream stream{frame.origin(), frame.incarnation()};
   tables_.PutRaw(keys::Frame(frame.origin(), frame.incarnation(), frame.first_sequence()),
                  sealed.SerializeAsString());
-  applied_[stream] = LastSequence(frame);
+  SkipTo(stream, LastSequence(frame));
+}
+
+void Journal::SkipTo(const Stream& stream, std::uint64_t sequence) {
+  applied_[stream] = sequence;
   Seen seen;
-  seen.set_origin(frame.origin());
-  seen.set_incarnation(frame.incarnation());
-  seen.set_sequence(LastSequence(frame));
-  tables_.PutRaw(keys::Seen(frame.origin(), frame.incarnation()), seen.SerializeAsString());
+  seen.set_origin(stream.first);
+  seen.set_incarnation(stream.second);
+  seen.set_sequence(sequence);
+  tables_.PutRaw(keys::Seen(stream.first, stream.second), seen.SerializeAsString());
 }
 
 std::vector<SealedFrame> Journal::After(const Stream& stream, std::uint64_t after,
@@ -125,6 +129,17 @@ std::vector<SealedFrame> Journal::After(const Stream& stream, std::uint64_t afte
                     return true;
                   });
   return frames;
+}
+
+std::uint64_t Journal::KeptFrom(const Stream& stream) const {
+  const auto applied = applied_.find(stream);
+  std::uint64_t first = applied == applied_.end() ? 1 : applied->second + 1;
+  const std::string prefix = keys::Frames(stream.first, stream.second);
+  tables_.ScanRaw(prefix, keys::After(prefix), [&](std::string_view key, std::string_view) {
+    first = keys::ReadBig64(key.substr(key.size() - 8));
+    return false;
+  });
+  return first;
 }
 
 void Journal::DropUpto(const Stream& stream, std::uint64_t upto) {

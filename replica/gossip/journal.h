@@ -48,6 +48,8 @@ class Journal {
 
   /// True when `frame` is the next of its stream, or overlaps it; false for a gap or a repetition.
   bool IsNext(const Frame& frame) const;
+  /// Goes on with a stream after `sequence`, leaving out what it has not heard of it.
+  void SkipTo(const Stream& stream, std::uint64_t sequence);
   /// Remembers a foreign frame that is being merged, in the batch that merges it.
   void Keep(const Frame& frame, const SealedFrame& sealed);
 
@@ -56,6 +58,8 @@ class Journal {
   /// whole, so whoever has `after` has all of its frame.
   std::vector<SealedFrame> After(const Stream& stream, std::uint64_t after,
                                  std::size_t bytes_max) const;
+  /// The first sequence that After can still give; one past the last when nothing is kept.
+  std::uint64_t KeptFrom(const Stream& stream) const;
   /// Drops frames that every peer has: all of `stream` up to `upto`.
   void DropUpto(const Stream& stream, std::uint64_t upto);
 
