@@ -24,13 +24,13 @@ void Network::Send(const std::string& from, const std::string& to, std::string m
 // A cut drops what would arrive while it is there, and what is sent.
 void Network::Deliver(const Link& link, std::string message, std::int64_t delay_ms) {
   if (cuts_.count(link)) return;
-  scheduler_.After(delay_ms, [this, link, message = std::move(message)] {
+  scheduler_.After(delay_ms, [this, link, message = std::move(message)]() mutable {
     if (cuts_.count(link)) return;
     const auto at = receivers_.find(link.second);
     if (at == receivers_.end()) return;
     ++delivered_;
     if (on_deliver) on_deliver(link.first, link.second, message);
-    at->second(link.first, message);
+    at->second(link.first, std::move(message));
   });
 }
 

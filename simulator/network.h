@@ -83,9 +83,9 @@ class SimulatedTransport : public Transport {
   }
   std::size_t Unsent(const std::string&) const override { return 0; }
   void SetReceiver(Receive receive) override {
-    network_.receivers_[region_] = [this, receive = std::move(receive)](const std::string& from,
-                                                                        std::string message) {
-      scheduler_.Post([receive, from, message = std::move(message)] { receive(from, message); });
+    network_.receivers_[region_] = [this, hear = std::make_shared<Receive>(std::move(receive))](
+                                       const std::string& from, std::string message) {
+      scheduler_.Post([hear, from, message = std::move(message)] { (*hear)(from, message); });
     };
   }
 

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "replica/env/check.h"
+#include "replica/storage/keys.h"
+
 namespace once {
 namespace {
 
@@ -46,11 +49,15 @@ Verdict Judge(const Slot& slot) {
 
 Slots ReadSlots(Cluster& cluster, const std::string& region) {
   Slots slots;
-  for (int first = 0; first < 256; ++first)
-    cluster.replica(region).tables().VisitSlots(static_cast<std::uint8_t>(first),
-                                                [&slots](const std::string&, const Slot& slot) {
-                                                  slots[{slot.tenant(), slot.key()}] = slot;
-                                                });
+  const auto& disk = cluster.disk(region).visible();
+  const std::string prefix = keys::Slot("");
+  for (auto at = disk.lower_bound(prefix); at != disk.end() && at->first.starts_with(prefix);
+       ++at) {
+    Slot slot;
+    Check(slot.ParseFromString(at->second), "a slot on disk parses");
+    auto key = std::pair(slot.tenant(), slot.key());
+    slots[std::move(key)] = std::move(slot);
+  }
   return slots;
 }
 

@@ -19,7 +19,7 @@ struct Verdict {
 
 Verdict Judge(const Slot& slot);
 
-/// What a region holds, by (tenant, key).
+/// What a region's disk holds, by (tenant, key). Looking changes nothing in the region's memory.
 using Slots = std::map<std::pair<std::string, std::string>, Slot>;
 Slots ReadSlots(Cluster& cluster, const std::string& region);
 
