@@ -82,6 +82,7 @@ json::object RunJson(const Run& run) {
   if (!run.waiting_node().empty()) body["currentNodeId"] = run.waiting_node();
   if (run.status() == WAITING_APPROVAL) body["interruptToken"] = run.interrupt_token();
   if (!run.reason().empty()) body["reason"] = run.reason();
+  if (run.completed_before()) body["completedBefore"] = true;
   if (IsTerminal(run.status())) body["completedAt"] = Timestamp(run.updated_ms());
   if (run.status() == RUN_FAILED)
     body["error"] = {{"code", "approval_rejected"}, {"message", "The approval was rejected."}};

@@ -24,19 +24,26 @@ void Put(GossipMessage& message, const Vector& vector) {
   }
 }
 
+// The run id says that it was made in that region.
+bool IsOf(const std::string& region, std::string_view run_id) {
+  return RunIdMillis(run_id) >= 0 && run_id.substr(10, 4) == RegionCode(region);
+}
+
 // A region may speak of its own claims and runs only, and a run id says when and where it was made:
 // otherwise "the lowest wins" would be an attack.
 bool IsHonest(const Frame& frame, std::int64_t latest_ms) {
-  if (frame.changes_size() == 0 || frame.changes_size() > static_cast<int>(kFrameChangesMax) ||
-      frame.first_sequence() == 0 || frame.stamp_ms() > latest_ms)
+  if (frame.changes_size() > static_cast<int>(kFrameChangesMax) || frame.first_sequence() == 0 ||
+      frame.stamp_ms() > latest_ms)
     return false;
   return std::all_of(frame.changes().begin(), frame.changes().end(), [&](const Change& change) {
-    if (change.has_run()) return change.run().region() == frame.origin();
+    if (change.has_run() == change.has_claim()) return false;
+    if (change.has_run())
+      return change.run().region() == frame.origin() && IsOf(frame.origin(), change.run().run_id());
     const Claim& claim = change.claim();
-    return change.has_claim() && claim.region() == frame.origin() &&
-           claim.created_ms() <= latest_ms && claim.taken_up_ms() <= latest_ms &&
-           claim.finalised_ms() <= latest_ms && RunIdMillis(claim.run_id()) == claim.created_ms() &&
-           std::string_view(claim.run_id()).substr(10, 4) == RegionCode(frame.origin());
+    return claim.region() == frame.origin() && claim.created_ms() <= latest_ms &&
+           claim.taken_up_ms() <= latest_ms && claim.finalised_ms() <= latest_ms &&
+           RunIdMillis(claim.run_id()) == claim.created_ms() &&
+           IsOf(frame.origin(), claim.run_id());
   });
 }
 
@@ -226,7 +233,7 @@ void Gossip::Hear(Peer& peer, const std::string& name, const GossipMessage& mess
 
 void Gossip::Take(const std::string& from, const SealedFrame& sealed) {
   Frame frame;
-  if (!frame.ParseFromString(sealed.frame())) return Refuse(from);
+  if (!frame.ParseFromString(sealed.frame()) || frame.changes_size() == 0) return Refuse(from);
   // Our own words come back through others, and repetitions are common: neither is worth a look.
   if (frame.origin() == options_.region || !journal_.IsNext(frame)) return;
   const std::int64_t latest_ms = replica_.NowMillis() + options_.skew_bound_ms;
