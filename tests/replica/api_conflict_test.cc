@@ -214,6 +214,25 @@ TEST_F(ApiConflict, OW_OP_02_ThePartitionGaugeIsOnThePageByPeer) {
   EXPECT_EQ(Metric(name, R"(peer="us")"), 0);
 }
 
+TEST_F(ApiConflict, OW_N_10_OW_N_55_EveryAdvertisedMetricOfManyRegionsIsOnThePage) {
+  Lost("acme", "k");
+  metrics_->Lag("ap", 20);
+  api_->SetClusterGauges([](Metrics::Gauges& gauges) {
+    gauges.partition_seconds = {{"ap", 0}, {"us", 0}};
+  });
+  const std::string page = MetricsPage();
+  const boost::json::value names = Get("/.well-known/openwop").At("/observability/metrics/names");
+  int of_regions = 0;
+  for (const auto& name : names.as_array()) {
+    const std::string text(name.as_string());
+    if (text.starts_with("openwop_") || text.find("replication") != std::string::npos) {
+      ++of_regions;
+      EXPECT_NE(page.find("# TYPE " + text + " "), std::string::npos) << text;
+    }
+  }
+  EXPECT_EQ(of_regions, 3);
+}
+
 TEST_F(ApiConflict, TheResolutionIsLogged) {
   const std::string loser = Lost("acme", "canary-key");
   const auto line = std::find_if(log_.begin(), log_.end(), [](const std::string& text) {
