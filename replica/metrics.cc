@@ -189,13 +189,14 @@ std::string Metrics::Text(const Gauges& gauges) {
   return prometheus::TextSerializer().Serialize(registry_->all.Collect());
 }
 
-std::vector<std::string> Metrics::Names() {
+std::vector<std::string> Metrics::Names(bool many_regions) {
   std::vector<std::string> names;
+  if (many_regions)
+    names = {"openwop_idempotency_cross_region_conflicts_total",
+             "openwop_idempotency_partition_seconds", "once_replication_lag_seconds"};
   for (const EventName& event : kEvents) names.emplace_back(event.name);
   for (const char* name :
-       {"openwop_idempotency_cross_region_conflicts_total",
-        "openwop_idempotency_partition_seconds", "once_replication_lag_seconds",
-        "once_rate_limited_total", "once_request_seconds", "once_sync_seconds",
+       {"once_rate_limited_total", "once_request_seconds", "once_sync_seconds",
         "once_expired_claims_total", "once_evicted_slots_total", "once_slots", "once_slot_bytes",
         "once_hot_slots", "once_commit_queue", "once_waiting_callers", "once_connections",
         "once_clock_offset_seconds", "once_clock_safe", "once_store_failed", "once_store_full"})

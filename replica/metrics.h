@@ -57,8 +57,9 @@ class Metrics {
   /// The Prometheus text page.
   std::string Text(const Gauges& gauges);
 
-  /// Every metric name, for the capability document.
-  static std::vector<std::string> Names();
+  /// Every metric name, for the capability document; with those of the network between regions
+  /// where there are several.
+  static std::vector<std::string> Names(bool many_regions);
 
  private:
   struct Registry;

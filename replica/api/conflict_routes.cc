@@ -17,17 +17,20 @@ namespace json = boost::json;
 constexpr std::size_t kPageDefault = 100;
 constexpr std::size_t kPageMax = 1000;
 
+// A whole number that one can be added to.
+std::optional<std::uint64_t> Number(std::string_view text) {
+  std::int64_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || at != end || number < 0) return std::nullopt;
+  return static_cast<std::uint64_t>(number);
+}
+
 // A number from the query, `fallback` when absent, nothing when it is no number.
 std::optional<std::uint64_t> QueryNumber(std::string_view query, std::string_view name,
                                          std::uint64_t fallback) {
-  for (const QueryParameter& parameter : ParseQuery(query)) {
-    if (parameter.name != name) continue;
-    std::uint64_t number = 0;
-    const char* end = parameter.value.data() + parameter.value.size();
-    const auto [at, error] = std::from_chars(parameter.value.data(), end, number);
-    if (error != std::errc() || at != end) return std::nullopt;
-    return number;
-  }
+  for (const QueryParameter& parameter : ParseQuery(query))
+    if (parameter.name == name) return Number(parameter.value);
   return fallback;
 }
 
@@ -66,7 +69,8 @@ void Api::ListConflicts(Call& call) {
   if (!who) return call.Fail(401, "unauthenticated", "A valid bearer key is needed.");
   if (!who->May("admin") && !who->May("runs"))
     return call.Fail(403, "forbidden", "The key lacks a scope for this.");
-  const auto after = QueryNumber(call.query, "after", 0);
+  const std::uint64_t seen = Number(call.request.Header("Last-Event-ID")).value_or(0);
+  const auto after = QueryNumber(call.query, "after", seen);
   const auto limit = QueryNumber(call.query, "limit", kPageDefault);
   if (!after || !limit || *limit == 0 || *limit > kPageMax)
     return call.Fail(400, "validation_error", "after and limit (1 to 1000) must be whole numbers.");
@@ -109,15 +113,19 @@ void Api::PumpConflicts() {
   replica_.Read(
       [this](Tables& tables) {
         std::erase_if(conflict_streams_, [&](ConflictStream& stream) {
-          for (const Conflict& conflict : tables.Conflicts(stream.next, kPageMax)) {
-            stream.next = conflict.sequence() + 1;
-            if (!stream.tenant.empty() && conflict.tenant() != stream.tenant) continue;
-            const std::string text =
-                "id: " + std::to_string(conflict.sequence()) +
-                "\nevent: dedup.conflict-resolved\ndata: " +
-                json::serialize(ConflictJson(conflict, config_, tables, replica_.NowMillis())) +
-                "\n\n";
-            if (!stream.sink->Send(text)) return true;
+          while (stream.next <= tables.head().conflicts()) {
+            const auto page = tables.Conflicts(stream.next, kPageMax);
+            if (page.empty()) break;
+            for (const Conflict& conflict : page) {
+              stream.next = conflict.sequence() + 1;
+              if (!stream.tenant.empty() && conflict.tenant() != stream.tenant) continue;
+              const std::string text =
+                  "id: " + std::to_string(conflict.sequence()) +
+                  "\nevent: dedup.conflict-resolved\ndata: " +
+                  json::serialize(ConflictJson(conflict, config_, tables, replica_.NowMillis())) +
+                  "\n\n";
+              if (!stream.sink->Send(text)) return true;
+            }
           }
           return false;
         });

@@ -29,20 +29,28 @@ json::object IdempotencyFamily(const Config& config) {
                                          ? std::uint64_t{100} * 366 * 24 * 3600
                                          : config.route_retention_ms / 1000},
           {"layer2RetentionSeconds", config.invocation_retention_ms / 1000},
-          {"crossRegion", !many ? "single-region" : v17 ? "reconciled-records" : "best-effort"},
+          {"crossRegion", !many ? "single-region"
+                          : v17 ? "reconciled-records"
+                                : "best-effort"},
           {"multiRegion", std::move(multi_region)}};
+}
+
+// Events of several engines meet here only in the seam that orders them.
+json::object CrossEngineOrdering(const Config& config) {
+  if (!config.test_seams) return {{"supported", false}};
+  return {{"supported", true}, {"orderingModel", "lamport"}};
 }
 
 json::object CapabilityDocument(const Config& config) {
   json::array names;
-  for (const std::string& name : Metrics::Names()) names.emplace_back(name);
+  for (const std::string& name : Metrics::Names(!config.peers.empty())) names.emplace_back(name);
   json::array fixtures;
   if (config.test_seams)
     fixtures = {"conformance-noop", "conformance-idempotent", "conformance-cancellable",
                 "conformance-append-ordering"};
   json::object families = {
       {"idempotency", IdempotencyFamily(config)},
-      {"eventLog", {{"crossEngineOrdering", {{"supported", false}}}}},
+      {"eventLog", {{"crossEngineOrdering", CrossEngineOrdering(config)}}},
       {"observability", {{"metrics", {{"names", names}}}}},
   };
   json::object document = {

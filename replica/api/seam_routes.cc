@@ -1,6 +1,7 @@
 // Test seams: the production rules, driven with given input. 404 unless test_seams is on.
 #include <boost/json.hpp>
 
+#include "conflict/merge.h"
 #include "conflict/survivor.h"
 #include "replica/api/api.h"
 #include "replica/api/errors.h"
@@ -37,12 +38,13 @@ std::optional<Slot> ReadSlot(const json::array& claims) {
     slot.set_tenant(tenant);
     slot.set_endpoint(endpoint);
     slot.set_key(key);
-    Claim* claim = slot.add_claims();
-    claim->set_run_id(run_id);
-    claim->set_region(region);
-    claim->set_state(COMPLETED);
-    claim->set_taken_up_ms(0);
-    claim->set_expires_ms(1);
+    Claim claim;
+    claim.set_run_id(run_id);
+    claim.set_region(region);
+    claim.set_state(COMPLETED);
+    claim.set_taken_up_ms(0);
+    claim.set_expires_ms(1);
+    MergeClaim(slot, claim);
   }
   return slot;
 }
@@ -73,8 +75,8 @@ void Api::SimulatePartition(Call& call) {
   const Component& component = components.front();
   json::array losers, redirects;
   for (const Claim* loser : component.losers) losers.emplace_back(loser->run_id());
-  for (const Claim& claim : slot->claims())
-    redirects.emplace_back(json::object{{"region", claim.region()},
+  for (const auto& claim : claims->as_array())
+    redirects.emplace_back(json::object{{"region", Text(claim.as_object(), "region")},
                                         {"cacheKey", slot->endpoint() + ":" + slot->key()},
                                         {"redirectToRunId", component.survivor->run_id()}});
   call.respond(JsonReply(200, {{"winner", component.survivor->run_id()},
@@ -99,9 +101,8 @@ void Api::CrossEngineAppend(Call& call) {
   const LamportLog::Entry entry =
       lamport_log_.Append(engine, hint ? static_cast<std::uint64_t>(hint->as_int64()) : 0,
                           payload ? json::serialize(*payload) : "null");
-  call.respond(JsonReply(201, {{"engineId", entry.engine},
-                               {"lamport", entry.lamport},
-                               {"seq", entry.sequence}}));
+  call.respond(JsonReply(
+      201, {{"engineId", entry.engine}, {"lamport", entry.lamport}, {"seq", entry.sequence}}));
 }
 
 void Api::CrossEngineRead(Call& call) {

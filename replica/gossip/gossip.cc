@@ -28,8 +28,8 @@ void Put(GossipMessage& message, const Vector& vector) {
 // A region may speak of its own claims and runs only, and a run id says when and where it was made:
 // otherwise "the lowest wins" would be an attack.
 bool IsHonest(const Frame& frame, std::int64_t latest_ms) {
-  if (frame.changes_size() == 0 || frame.changes_size() > static_cast<int>(kFrameChangesMax) ||
-      frame.first_sequence() == 0 || frame.stamp_ms() > latest_ms)
+  if (frame.changes_size() > static_cast<int>(kFrameChangesMax) || frame.first_sequence() == 0 ||
+      frame.stamp_ms() > latest_ms)
     return false;
   const std::string code = RegionCode(frame.origin());
   const auto minted_there = [&](const std::string& run_id, std::int64_t created_ms) {
@@ -294,7 +294,7 @@ void Gossip::Acknowledge(Peer& peer, const std::string& name, Vector heard) {
 
 void Gossip::Take(const std::string& from, const SealedFrame& sealed) {
   Frame frame;
-  if (!frame.ParseFromString(sealed.frame())) return Refuse(from);
+  if (!frame.ParseFromString(sealed.frame()) || frame.changes_size() == 0) return Refuse(from);
   // Our own words come back through others, and repetitions are common: neither is worth a look.
   if (frame.origin() == options_.region || !journal_.IsNext(frame)) return;
   const std::int64_t latest_ms = replica_.NowMillis() + options_.skew_bound_ms;

@@ -73,13 +73,14 @@ BeginResult BeginOn(Slot& slot, const Begin& begin, const Stamp& stamp, std::uin
                     const ClaimRules& rules) {
   const std::int64_t now_ms = stamp.now_ms;
   if (const auto known = RecallOn(slot, begin, now_ms, rules); known.claim) return known;
+  // Whoever works on it goes first, also when an own attempt that failed stands before it.
+  for (Claim& claim : *slot.mutable_claims())
+    if (claim.state() == PENDING && Open(claim, now_ms, rules.skew_ms) &&
+        now_ms < rules.LeaseEnd(claim))
+      return {Begun::kInFlight, &claim};
   for (Claim& claim : *slot.mutable_claims()) {
-    if (!Open(claim, now_ms, rules.skew_ms)) continue;
-    const bool own = claim.region() == rules.region;
-    const bool leased = claim.state() == PENDING && now_ms < rules.LeaseEnd(claim);
-    if (leased) return {Begun::kInFlight, &claim};
     // Another region's claim is never taken over, and one that nobody works on blocks nobody.
-    if (!own) continue;
+    if (!Open(claim, now_ms, rules.skew_ms) || claim.region() != rules.region) continue;
     const bool same = SameRequest(claim, begin);
     if (!same && begin.mismatch() == REJECT) return {Begun::kMismatch, &claim, false, true};
     const bool reclaimed = claim.state() == PENDING;

@@ -62,9 +62,10 @@ void Ledger::MergeRunChange(const Change& change) {
   if (theirs.status() == WAITING_APPROVAL)
     tables_.PutInterrupt(theirs.interrupt_token(), theirs.run_id());
   if (IsTerminal(theirs.status()) && options_.run_retention_ms != 0)
-    tables_.PutExpiry(keys::Expiring::kRun,
-                      SaturatingAdd(theirs.updated_ms(), static_cast<std::int64_t>(options_.run_retention_ms)),
-                      theirs.run_id());
+    tables_.PutExpiry(
+        keys::Expiring::kRun,
+        SaturatingAdd(theirs.updated_ms(), static_cast<std::int64_t>(options_.run_retention_ms)),
+        theirs.run_id());
 }
 
 void Ledger::Reconcile(const std::string& hash, Slot& slot, const Stamp& stamp, Answer& answer) {

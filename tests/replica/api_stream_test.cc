@@ -1,31 +1,9 @@
 // The events of a run as a stream.
 #include "tests/replica/api_world.h"
+#include "tests/replica/event_sink.h"
 
 namespace once {
 namespace {
-
-class FakeSink : public EventSink {
- public:
-  bool Send(std::string_view bytes) override {
-    EXPECT_FALSE(closed) << "sent after the end";
-    if (gone) return false;
-    text += bytes;
-    return true;
-  }
-  void Close() override { closed = true; }
-
-  /// How often `what` stands in the text.
-  int Count(std::string_view what) const {
-    int count = 0;
-    for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1))
-      ++count;
-    return count;
-  }
-
-  std::string text;
-  bool closed = false;
-  bool gone = false;
-};
 
 class ApiStream : public ApiWorld {
  protected:

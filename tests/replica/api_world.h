@@ -181,6 +181,7 @@ class ApiWorld : public testing::Test {
   std::unique_ptr<VirtualScheduler> scheduler_;
   std::unique_ptr<Api> api_;
   std::unique_ptr<Replica> replica_;
+  std::unique_ptr<Metrics> metrics_;
 
  private:
   static Credentials Known() {
@@ -219,7 +220,6 @@ class ApiWorld : public testing::Test {
 
   Random random_{42};
   std::string who_ = "acme";
-  std::unique_ptr<Metrics> metrics_;
   std::unique_ptr<MemoryStore> store_;
 };
 

@@ -40,12 +40,10 @@ std::set<std::string> OptionsOfReference() {
   return options;
 }
 
-// The reference with its commented example in force.
-std::string WithPolicyInForce() {
-  std::string text = TextOf(kReference);
-  const auto at = text.find("# [[policy]]");
-  EXPECT_NE(at, std::string::npos);
-  return text.substr(0, at) + std::regex_replace(text.substr(at), std::regex("(^|\n)# "), "$1");
+// The reference with its commented examples in force.
+std::string WithExamplesInForce() {
+  static const std::regex kCommentedOut(R"((^|\n)# (\[+\w+\]+|\w+ = [^\n]*)(?=\n))");
+  return std::regex_replace(TextOf(kReference), kCommentedOut, "$1$2");
 }
 
 TEST(ConfigReference, IsAValidConfiguration) {
@@ -60,8 +58,23 @@ TEST(ConfigReference, NamesEveryOptionOfTheParserAndNoOther) {
   EXPECT_EQ(OptionsOfReference(), parser);
 }
 
+TEST(ConfigReference, ClusterExampleIsValidAndItsDefaultsAreTrue) {
+  const auto parsed = ParseConfig(WithExamplesInForce());
+  const auto* config = std::get_if<Config>(&parsed);
+  ASSERT_NE(config, nullptr) << std::get<std::string>(parsed);
+  ASSERT_EQ(config->peers.size(), 1u);
+  EXPECT_EQ(config->peers[0].region, "us");
+  EXPECT_EQ(config->replication_lag_bound_ms, Config().replication_lag_bound_ms);
+  EXPECT_EQ(config->fault_injection, Config().fault_injection);
+  const auto with_default = ParseConfig(
+      std::regex_replace(WithExamplesInForce(), std::regex("forget_grace_seconds = [0-9]+\n"), ""));
+  ASSERT_TRUE(std::holds_alternative<Config>(with_default));
+  EXPECT_EQ(config->forget_grace_ms, std::get<Config>(with_default).forget_grace_ms);
+  EXPECT_GT(config->forget_grace_ms, 0);
+}
+
 TEST(ConfigReference, PolicyExampleIsValid) {
-  const auto parsed = ParseConfig(WithPolicyInForce());
+  const auto parsed = ParseConfig(WithExamplesInForce());
   const auto* config = std::get_if<Config>(&parsed);
   ASSERT_NE(config, nullptr) << std::get<std::string>(parsed);
   ASSERT_EQ(config->policies.size(), 1u);

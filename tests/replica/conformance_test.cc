@@ -58,7 +58,8 @@ TEST(Conformance, EveryListedTestExists) {
 }
 
 TEST(Conformance, EveryTestThatCarriesAnIdIsListedUnderIt) {
-  static const std::regex kId(R"((OW_[A-Z]+[0-9]?_[0-9]+|CM_[0-9]+|CK_[0-9]+|VW_[0-9]+|IDS_[0-9]+)_)");
+  static const std::regex kId(
+      R"((OW_[A-Z]+[0-9]?_[0-9]+|CM_[0-9]+|CK_[0-9]+|VW_[0-9]+|IDS_[0-9]+)_)");
   auto listed = Listed();
   for (const std::string& test : AllTests())
     for (std::sregex_iterator at(test.begin(), test.end(), kId), end; at != end; ++at) {

@@ -1,0 +1,247 @@
+// What an operator sees of runs that lost, and of many regions in the capability document.
+#include "replica/ledger/run_id.h"
+#include "tests/replica/api_world.h"
+#include "tests/replica/event_sink.h"
+
+namespace once {
+namespace {
+
+constexpr const char* kDelay = R"({"workflowId":"delay","inputs":{"delayMs":3600000}})";
+
+class ApiConflict : public ApiWorld {
+ protected:
+  ApiConflict() {
+    Configure([](Config& config) {
+      config.peers = {{"ap", "127.0.0.1:1"}, {"us", "127.0.0.1:2"}};
+    });
+  }
+
+  /// What region ap says of a run under that key of a tenant; lower than any made here.
+  std::string HearOfLower(const std::string& tenant, const std::string& key,
+                          std::int64_t older_ms = 1000) {
+    const std::int64_t now_ms = replica_->NowMillis();
+    Command command;
+    Change& change = *command.mutable_merge_frame()->mutable_frame()->add_changes();
+    change.set_surface(ROUTE);
+    change.set_tenant(tenant);
+    change.set_endpoint("POST /v1/runs");
+    change.set_key(key);
+    Claim& claim = *change.mutable_claim();
+    claim.set_run_id(MintRunId(now_ms - older_ms, "ap", 7));
+    claim.set_region("ap");
+    claim.set_version(2);
+    claim.set_state(COMPLETED);
+    claim.set_fingerprint("another");
+    claim.set_created_ms(now_ms - older_ms);
+    claim.set_taken_up_ms(now_ms - older_ms);
+    claim.set_finalised_ms(now_ms - older_ms);
+    claim.set_expires_ms(now_ms + 3'600'000);
+    claim.mutable_outcome()->set_status(201);
+    claim.mutable_outcome()->set_body("winner");
+    replica_->Submit(command, [](const Answer&) {});
+    RunUntilIdle();
+    return claim.run_id();
+  }
+  /// A run of this region that lost; its id.
+  std::string Lost(const std::string& tenant, const std::string& key) {
+    As(tenant);
+    const std::string run = Post("/v1/runs", key, kDelay).Text("/runId");
+    HearOfLower(tenant, key);
+    return run;
+  }
+};
+
+TEST_F(ApiConflict, OW_N_57_AConflictNamesWhoAgainstWhomAndNoContent) {
+  As("acme");
+  const std::string loser = Post("/v1/runs", "secret-key", kDelay).Text("/runId");
+  const std::string winner = HearOfLower("acme", "secret-key");
+  const Reply reply = Get("/v1/conflicts");
+  ASSERT_EQ(reply.status, 200);
+  ASSERT_EQ(reply.At("/conflicts").as_array().size(), 1u);
+  EXPECT_EQ(reply.Text("/conflicts/0/winner"), winner);
+  EXPECT_EQ(reply.Text("/conflicts/0/survivor"), winner);
+  EXPECT_EQ(reply.Text("/conflicts/0/loser"), loser);
+  EXPECT_EQ(reply.Text("/conflicts/0/regionPair"), "ap|eu");
+  EXPECT_EQ(reply.Text("/conflicts/0/route"), "POST /v1/runs");
+  EXPECT_EQ(reply.Text("/conflicts/0/strategy"), "x-host-once-lowest-run-id");
+  EXPECT_EQ(reply.At("/conflicts/0/payloadDivergent"), true);
+  EXPECT_EQ(reply.At("/conflicts/0/loserHadCompleted"), false);
+  EXPECT_TRUE(reply.At("/conflicts/0/effectIds").is_array());
+  EXPECT_EQ(reply.body.find("secret-key"), std::string::npos);
+  EXPECT_EQ(reply.body.find("delayMs"), std::string::npos);
+}
+
+TEST_F(ApiConflict, OW_N_54_TheEffectsOfALoserAreClassifiedAsARisk) {
+  Lost("acme", "k");
+  EXPECT_EQ(Get("/v1/conflicts").Text("/conflicts/0/effectClass"), "at-least-once-risk");
+}
+
+TEST_F(ApiConflict, OW_MR_08_TheLoserIsCancelledOnceAndSaysWhy) {
+  const std::string loser = Lost("acme", "k");
+  HearOfLower("acme", "k", 2000);
+  const Reply run = Get("/v1/runs/" + loser);
+  EXPECT_EQ(run.Text("/status"), "cancelled");
+  EXPECT_EQ(run.Text("/reason"), "cross_region_dedup_loss");
+  EXPECT_EQ(run.At("/completedBefore"), nullptr);
+  const std::string events = Get("/v1/runs/" + loser + "/events").body;
+  const auto first = events.find("run.cancelled");
+  ASSERT_NE(first, std::string::npos);
+  EXPECT_EQ(events.find("run.cancelled", first + 1), std::string::npos);
+}
+
+TEST_F(ApiConflict, S_33_ALoserThatHadCompletedSaysSo) {
+  const std::string loser = Post("/v1/runs", "k", kNoop).Text("/runId");
+  ASSERT_EQ(Get("/v1/runs/" + loser).Text("/status"), "completed");
+  HearOfLower("acme", "k");
+  const Reply run = Get("/v1/runs/" + loser);
+  EXPECT_EQ(run.Text("/status"), "cancelled");
+  EXPECT_EQ(run.At("/completedBefore"), true);
+  EXPECT_EQ(Get("/v1/conflicts").At("/conflicts/0/loserHadCompleted"), true);
+}
+
+TEST_F(ApiConflict, S_40_ARetryWithTheLosersBodyGetsTheSurvivorNamed) {
+  Post("/v1/runs", "k", kNoop);
+  const std::string winner = HearOfLower("acme", "k");
+  const Reply retry = Post("/v1/runs", "k", kNoop);
+  EXPECT_EQ(retry.status, 409);
+  EXPECT_EQ(retry.Text("/error"), "idempotency_key_mismatch");
+  EXPECT_EQ(retry.Text("/details/existingRunId"), winner);
+}
+
+TEST_F(ApiConflict, ALaterLowerSurvivorIsShownWithoutANewConflict) {
+  As("acme");
+  Post("/v1/runs", "k", kNoop);
+  const std::string first = HearOfLower("acme", "k", 1000);
+  const std::string lower = HearOfLower("acme", "k", 5000);
+  const Reply reply = Get("/v1/conflicts");
+  ASSERT_EQ(reply.At("/conflicts").as_array().size(), 1u);
+  EXPECT_EQ(reply.Text("/conflicts/0/winner"), first);
+  EXPECT_EQ(reply.Text("/conflicts/0/survivor"), lower);
+}
+
+TEST_F(ApiConflict, ATenantSeesItsOwnAndAnAdministratorAll) {
+  const std::string acme = Lost("acme", "k");
+  const std::string globex = Lost("globex", "k");
+  As("acme");
+  Reply reply = Get("/v1/conflicts");
+  ASSERT_EQ(reply.At("/conflicts").as_array().size(), 1u);
+  EXPECT_EQ(reply.Text("/conflicts/0/loser"), acme);
+  EXPECT_EQ(reply.body.find(globex), std::string::npos);
+  As("admin");
+  reply = Get("/v1/conflicts");
+  ASSERT_EQ(reply.At("/conflicts").as_array().size(), 2u);
+  EXPECT_EQ(reply.Text("/conflicts/1/tenant"), "globex");
+  As("claims-only");
+  EXPECT_EQ(Get("/v1/conflicts").status, 403);
+  As("");
+  EXPECT_EQ(Get("/v1/conflicts").status, 401);
+}
+
+TEST_F(ApiConflict, PagesFollowEachOtherAndSurviveARestart) {
+  for (int i = 0; i < 5; ++i) Lost("acme", "k" + std::to_string(i));
+  Restart();
+  std::string after = "0";
+  std::vector<std::int64_t> seen;
+  for (bool more = true; more;) {
+    const Reply page = Get("/v1/conflicts?limit=2&after=" + after);
+    ASSERT_EQ(page.status, 200);
+    const boost::json::value conflicts = page.At("/conflicts");
+    ASSERT_LE(conflicts.as_array().size(), 2u);
+    for (const auto& conflict : conflicts.as_array())
+      seen.push_back(conflict.at("sequence").as_int64());
+    more = page.At("/more").as_bool();
+    ASSERT_NE(after, std::to_string(page.Number("/next")));
+    after = std::to_string(page.Number("/next"));
+  }
+  EXPECT_EQ(seen, (std::vector<std::int64_t>{1, 2, 3, 4, 5}));
+  for (const char* query : {"limit=0", "limit=1001", "limit=x", "after=-1", "after=1x",
+                            "after=", "after=18446744073709551615"})
+    EXPECT_EQ(Get(std::string("/v1/conflicts?") + query).status, 400) << query;
+}
+
+TEST_F(ApiConflict, AStreamBeginsWithWhatIsThereAndGoesOn) {
+  Lost("acme", "k1");
+  As("acme");
+  const auto follow = [&](Headers headers) {
+    headers.emplace_back("Accept", "text/event-stream");
+    const Reply reply = Get("/v1/conflicts", headers);
+    EXPECT_EQ(reply.Header("Content-Type"), "text/event-stream");
+    auto sink = std::make_shared<FakeSink>();
+    EXPECT_TRUE(reply.stream);
+    reply.stream(sink);
+    RunUntilIdle();
+    return sink;
+  };
+  const auto all = follow({});
+  const auto later = follow({{"Last-Event-ID", "1"}});
+  EXPECT_TRUE(all->text.starts_with("id: 1\nevent: dedup.conflict-resolved\ndata: {")) << all->text;
+  EXPECT_EQ(later->text, "");
+  const std::string other = Lost("globex", "k1");
+  const std::string second = Lost("acme", "k2");
+  EXPECT_EQ(all->Count("event: dedup.conflict-resolved\n"), 2);
+  EXPECT_EQ(later->Count("event: dedup.conflict-resolved\n"), 1);
+  EXPECT_EQ(later->Count(second), 1);
+  EXPECT_EQ(all->Count(other), 0) << "another tenant's";
+  all->gone = true;
+  Lost("acme", "k3");
+  EXPECT_EQ(later->Count("event: dedup.conflict-resolved\n"), 2);
+  api_->CloseStreams();
+  EXPECT_TRUE(later->closed);
+  EXPECT_FALSE(all->closed) << "let go when it went";
+}
+
+TEST_F(ApiConflict, OW_OP_01_OW_MR_05_TheCounterHasItsLabelsAndCountsOnce) {
+  const std::string name = "openwop_idempotency_cross_region_conflicts_total";
+  Lost("acme", "k1");
+  HearOfLower("acme", "k1", 3000);
+  HearOfLower("acme", "k1", 3000);
+  Lost("globex", "k1");
+  EXPECT_EQ(Metric(name), 2);
+  const std::string labels[] = {R"(tenant="acme")", R"(route="POST /v1/runs")",
+                                R"(region_pair="ap|eu")"};
+  for (const std::string& label : labels) EXPECT_GE(Metric(name, label), 1) << label;
+  EXPECT_EQ(Metric(name, labels[0]), 1);
+  Restart();
+  EXPECT_EQ(Metric(name), 2) << "goes on where it was";
+}
+
+TEST_F(ApiConflict, OW_OP_02_ThePartitionGaugeIsOnThePageByPeer) {
+  api_->SetClusterGauges([](Metrics::Gauges& gauges) {
+    gauges.partition_seconds = {{"ap", 12.5}, {"us", 0}};
+  });
+  const std::string name = "openwop_idempotency_partition_seconds";
+  EXPECT_EQ(Metric(name, R"(peer="ap")"), 12.5);
+  EXPECT_EQ(Metric(name, R"(peer="us")"), 0);
+}
+
+TEST_F(ApiConflict, OW_N_10_OW_N_55_EveryAdvertisedMetricOfManyRegionsIsOnThePage) {
+  Lost("acme", "k");
+  metrics_->Lag("ap", 20);
+  api_->SetClusterGauges([](Metrics::Gauges& gauges) {
+    gauges.partition_seconds = {{"ap", 0}, {"us", 0}};
+  });
+  const std::string page = MetricsPage();
+  const boost::json::value names = Get("/.well-known/openwop").At("/observability/metrics/names");
+  int of_regions = 0;
+  for (const auto& name : names.as_array()) {
+    const std::string text(name.as_string());
+    if (text.starts_with("openwop_") || text.find("replication") != std::string::npos) {
+      ++of_regions;
+      EXPECT_NE(page.find("# TYPE " + text + " "), std::string::npos) << text;
+    }
+  }
+  EXPECT_EQ(of_regions, 3);
+}
+
+TEST_F(ApiConflict, TheResolutionIsLogged) {
+  const std::string loser = Lost("acme", "canary-key");
+  const auto line = std::find_if(log_.begin(), log_.end(), [](const std::string& text) {
+    return text.starts_with("dedup.conflict-resolved ");
+  });
+  ASSERT_NE(line, log_.end());
+  EXPECT_NE(line->find(loser), std::string::npos);
+  EXPECT_EQ(line->find("canary-key"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace once

@@ -1,0 +1,242 @@
+// Stories of a region that lies: what it says wrongly is refused and counted, it is held off for a
+// while, and nobody else notices.
+#include <functional>
+
+#include "tests/story/impostor.h"
+
+namespace once {
+namespace {
+
+class Hostile : public testing::Test {
+ protected:
+  /// `say` is refused by eu, counted once, and the speaker is not listened to for a while.
+  void ExpectRefused(const std::function<void()>& say) {
+    const std::uint64_t before = Refused();
+    say();
+    EXPECT_EQ(Refused(), before + 1);
+    // Held off: even the truth is not heard now ...
+    ap_.Say("eu", ap_.FrameOf(ap_.Claim(1), "held-off"));
+    EXPECT_EQ(story_.SlotIn("eu", "held-off"), nullptr);
+    EXPECT_EQ(Refused(), before + 1);
+    // ... while others are.
+    const std::string key = "meanwhile" + std::to_string(before);
+    const std::string run = story_.Claim("us", key);
+    story_.Run(100);
+    EXPECT_EQ(story_.Begin("eu", key).claim.run_id(), run);
+    EXPECT_EQ(story_.cluster.gossip("eu").StateOf("us").refused, 0u);
+    story_.Run(story_.cluster.options().gossip.hold_off_ms);
+  }
+  std::uint64_t Refused() { return story_.cluster.gossip("eu").StateOf("ap").refused; }
+  void ExpectFrameRefused(const Frame& frame, const std::string& key) {
+    ExpectRefused([&] { ap_.Say("eu", frame); });
+    EXPECT_EQ(story_.SlotIn("eu", key), nullptr);
+  }
+
+  Story story_;
+  Impostor ap_{story_, "ap"};
+};
+
+TEST_F(Hostile, TheTruthIsHeard) {
+  const Claim claim = ap_.Claim();
+  ap_.Say("eu", ap_.FrameOf(claim, "k1"));
+  EXPECT_EQ(Refused(), 0u);
+  EXPECT_EQ(story_.Begin("eu", "k1").claim.run_id(), claim.run_id());
+}
+
+TEST_F(Hostile, S_15_APeerThatAnswersWithAnotherRegionsNameIsRefused) {
+  ExpectRefused([&] {
+    GossipMessage message = ap_.Message();
+    message.set_from("us");
+    ap_.Say("eu", message);
+  });
+}
+
+TEST_F(Hostile, S_57_ClaimsOfAnotherRegionCannotBeAsserted) {
+  Claim claim = ap_.Claim();
+  claim.set_region("us");
+  ExpectFrameRefused(ap_.FrameOf(claim, "k1"), "k1");
+  Frame frame = ap_.FrameOf(claim, "k2");
+  frame.set_origin("us");  // signed with ap's key
+  ExpectFrameRefused(frame, "k2");
+  claim.set_run_id(MintRunId(claim.created_ms(), "us", 7));
+  ExpectFrameRefused(ap_.FrameOf(claim, "k3"), "k3");
+  claim = ap_.Claim();
+  claim.set_run_id(MintRunId(claim.created_ms(), "us", 7));
+  ExpectFrameRefused(ap_.FrameOf(claim, "k4"), "k4");
+}
+
+TEST_F(Hostile, S_57_RunsOfAnotherRegionCannotBeAsserted) {
+  const std::string run_id = story_.Run("us", "k1", "delay");
+  story_.Run(100);
+  once::Run run = story_.RunIn("eu", run_id);
+  ASSERT_EQ(run.region(), "us");
+  run.set_version(1000);
+  run.set_status(RUN_CANCELLED);
+  const auto frame = [&] {
+    Frame changed = ap_.FrameOf(ap_.Claim(), "k1");
+    changed.mutable_changes(0)->Clear();
+    *changed.mutable_changes(0)->mutable_run() = run;
+    return changed;
+  };
+  ExpectRefused([&] { ap_.Say("eu", frame()); });
+  run.set_region("ap");
+  ExpectRefused([&] { ap_.Say("eu", frame()); });
+  // Nor does a run of its own carry another region's claim along.
+  Claim claim = ap_.Claim();
+  run.set_run_id(claim.run_id());
+  claim.set_region("us");
+  Frame both = ap_.FrameOf(claim, "k2");
+  *both.mutable_changes(0)->mutable_run() = run;
+  ExpectFrameRefused(both, "k2");
+  EXPECT_EQ(story_.RunIn("eu", run_id).status(), RUNNING);
+}
+
+TEST_F(Hostile, S_57_ARunIdChosenToAlwaysWinIsRefused) {
+  Claim claim = ap_.Claim();
+  claim.set_run_id(std::string(26, '0'));
+  ExpectFrameRefused(ap_.FrameOf(claim, "k1"), "k1");
+  claim.set_run_id(MintRunId(1, "ap", 7));  // older than the claim says it is
+  ExpectFrameRefused(ap_.FrameOf(claim, "k2"), "k2");
+  claim.set_run_id("");
+  ExpectFrameRefused(ap_.FrameOf(claim, "k3"), "k3");
+}
+
+TEST_F(Hostile, S_57_ABadSignatureIsRefused) {
+  ExpectRefused([&] {
+    GossipMessage message = ap_.Message();
+    SealedFrame sealed = ap_.Seal(ap_.FrameOf(ap_.Claim(), "k1"));
+    sealed.mutable_signature()->back() ^= 1;
+    *message.add_frames() = sealed;
+    ap_.Say("eu", message);
+  });
+  EXPECT_EQ(story_.SlotIn("eu", "k1"), nullptr);
+}
+
+TEST_F(Hostile, S_57_WhoIsNoMemberIsNotHeard) {
+  SimulatedTransport stranger(story_.cluster.network(), "xx", story_.cluster.time());
+  GossipMessage message = ap_.Message();
+  message.set_from("xx");
+  *message.add_frames() = ap_.Seal(ap_.FrameOf(ap_.Claim(), "k1"));
+  stranger.Send("eu", message.SerializeAsString());
+  story_.Run(50);
+  EXPECT_EQ(story_.SlotIn("eu", "k1"), nullptr);
+  EXPECT_EQ(Refused(), 0u);
+}
+
+TEST_F(Hostile, S_58_WhatComesFromTheFutureIsRefused) {
+  const std::int64_t beyond_ms = story_.cluster.options().gossip.skew_bound_ms + 500;
+  std::int64_t told_ms = 0;
+  story_.cluster.gossip("eu").on_future = [&](const std::string& peer, std::int64_t ahead_ms) {
+    EXPECT_EQ(peer, "ap");
+    told_ms = ahead_ms;
+  };
+  ExpectRefused([&] {
+    GossipMessage message = ap_.Message();
+    message.set_stamp_ms(message.stamp_ms() + beyond_ms);
+    ap_.Say("eu", message);
+  });
+  EXPECT_GT(told_ms, story_.cluster.options().gossip.skew_bound_ms) << "the operator hears of it";
+  Frame frame = ap_.FrameOf(ap_.Claim(), "k1");
+  frame.set_stamp_ms(frame.stamp_ms() + beyond_ms);
+  ExpectFrameRefused(frame, "k1");
+  Claim claim = ap_.Claim();
+  claim.set_created_ms(claim.created_ms() + beyond_ms);
+  claim.set_run_id(MintRunId(claim.created_ms(), "ap", 7));
+  ExpectFrameRefused(ap_.FrameOf(claim, "k2"), "k2");
+  claim = ap_.Claim();
+  claim.set_finalised_ms(claim.finalised_ms() + beyond_ms);
+  ExpectFrameRefused(ap_.FrameOf(claim, "k3"), "k3");
+}
+
+TEST_F(Hostile, S_58_GarbageIsRefused) {
+  ExpectRefused([&] { ap_.Say("eu", std::string("\xff\xff\xff\xff not a message")); });
+  ExpectRefused([&] {
+    const std::string whole = ap_.Message().SerializeAsString();
+    ap_.Say("eu", whole.substr(0, whole.size() - 1));
+  });
+  ExpectRefused([&] { ap_.Say("eu", std::string()); });
+  ExpectRefused([&] {
+    GossipMessage message = ap_.Message();
+    message.add_frames()->set_frame("\xff\xff garbage");
+    ap_.Say("eu", message);
+  });
+  ExpectRefused([&] {
+    GossipMessage message = ap_.Message();
+    message.mutable_forward()->set_command("\xff\xff garbage");
+    ap_.Say("eu", message);
+  });
+  Frame empty = ap_.FrameOf(ap_.Claim(), "k1");
+  empty.clear_changes();
+  ExpectRefused([&] { ap_.Say("eu", empty); });
+}
+
+TEST_F(Hostile, S_58_HugeIsRefused) {
+  ExpectRefused([&] {
+    ap_.Say("eu", std::string(story_.cluster.options().gossip.message_bytes_max + 1, 'x'));
+  });
+  Frame frame = ap_.FrameOf(ap_.Claim(), "k1");
+  while (frame.changes_size() <= static_cast<int>(kFrameChangesMax))
+    *frame.add_changes() = frame.changes(0);
+  ExpectFrameRefused(frame, "k1");
+}
+
+TEST_F(Hostile, S_58_OnlyCommandsAboutRunsAreCarriedOutForOthers) {
+  ExpectRefused([&] {
+    GossipMessage message = ap_.Message();
+    Command command;
+    *command.mutable_merge_frame()->mutable_frame() = ap_.FrameOf(ap_.Claim(), "k1");
+    message.mutable_forward()->set_command(command.SerializeAsString());
+    ap_.Say("eu", message);
+  });
+  EXPECT_EQ(story_.SlotIn("eu", "k1"), nullptr);
+}
+
+TEST_F(Hostile, S_39_ARunIdUsedTwiceIsOneClaimAndTheSameEverywhere) {
+  const Claim first = ap_.Claim();
+  Claim second = first;
+  second.set_fingerprint("another");
+  ap_.Say("eu", ap_.FrameOf(first, "k1"));
+  ap_.Say("us", ap_.FrameOf(second, "k1"));  // under the same number: eu and us differ
+  Frame again = ap_.FrameOf(second, "k1");
+  again.set_first_sequence(2);
+  ap_.Say("eu", again);
+  again = ap_.FrameOf(first, "k1");
+  again.set_first_sequence(2);
+  ap_.Say("us", again);
+  for (const char* region : {"eu", "us"}) {
+    const Slot* slot = story_.SlotIn(region, "k1");
+    ASSERT_NE(slot, nullptr);
+    ASSERT_EQ(slot->claims_size(), 1);
+    EXPECT_EQ(slot->claims(0).fingerprint(), "another") << "the lower one, whoever came first";
+  }
+  EXPECT_EQ(story_.ConflictsCountedIn({"eu", "us"}), 0u);
+}
+
+TEST_F(Hostile, S_31_UnknownFieldsOfANewerRegionSurviveAnOlderRelay) {
+  story_.cluster.Partition({"ap"}, {"us"});
+  Claim claim = ap_.Claim();
+  claim.GetReflection()->MutableUnknownFields(&claim)->AddLengthDelimited(1000, "from tomorrow");
+  Frame frame = ap_.FrameOf(claim, "k1");
+  frame.GetReflection()->MutableUnknownFields(&frame)->AddVarint(1001, 42);
+  const std::string said = frame.SerializeAsString();
+  bool relayed = false;
+  story_.cluster.network().on_deliver = [&](const std::string& from, const std::string& to,
+                                            const std::string& bytes) {
+    GossipMessage message;
+    if (from != "eu" || to != "us" || !message.ParseFromString(bytes)) return;
+    for (const SealedFrame& sealed : message.frames()) relayed |= sealed.frame() == said;
+  };
+  ap_.Say("eu", frame);
+  story_.Run(2000);
+  EXPECT_TRUE(relayed) << "byte for byte, or the signature would not hold";
+  story_.cluster.Crash("us");
+  story_.cluster.Restart("us");
+  const Slot* slot = story_.SlotIn("us", "k1");
+  ASSERT_NE(slot, nullptr);
+  const auto& unknown = slot->claims(0).GetReflection()->GetUnknownFields(slot->claims(0));
+  ASSERT_EQ(unknown.field_count(), 1);
+  EXPECT_EQ(unknown.field(0).length_delimited(), "from tomorrow") << "on disk too";
+}
+
+}  // namespace
+}  // namespace once

@@ -1,0 +1,176 @@
+// Stories of bad networks: what is lost, late, repeated or reordered changes nothing in the end.
+#include "tests/story/story.h"
+
+namespace once {
+namespace {
+
+TEST(BadNetwork, S_02_WhoIsNotHeardLosesNothingAndTheGaugeSaysSo) {
+  Story story;
+  story.cluster.network().Cut("eu", "us");
+  story.cluster.network().Cut("eu", "ap");
+  const std::string unheard = story.Claim("eu", "k1");
+  const std::string heard = story.Claim("us", "k2");
+  story.Run(3000);
+  EXPECT_EQ(story.SlotIn("us", "k1"), nullptr);
+  EXPECT_EQ(story.SlotIn("ap", "k1"), nullptr);
+  EXPECT_EQ(story.Begin("eu", "k2").claim.run_id(), heard) << "eu hears";
+  const double early = story.cluster.gossip("eu").StateOf("us").partition_seconds;
+  EXPECT_GT(early, 2.5);
+  EXPECT_GT(story.cluster.gossip("us").StateOf("eu").partition_seconds, 2.5) << "us hears nothing";
+  story.Run(3000);
+  EXPECT_GT(story.cluster.gossip("eu").StateOf("us").partition_seconds, early + 2.5);
+  EXPECT_LT(story.cluster.gossip("us").StateOf("ap").partition_seconds, 1.0);
+  story.cluster.Heal();
+  ASSERT_TRUE(story.RunUntilQuiet());
+  EXPECT_EQ(story.Survivor("k1"), unheard);
+}
+
+TEST(BadNetwork, S_05_FlappingEndsInOneSurvivorPerKeyAndNoSecondCancel) {
+  Story story;
+  std::vector<std::pair<std::string, std::string>> losers;  // (home, run)
+  for (int i = 0; i < 40; ++i) {
+    const std::string key = "k" + std::to_string(i);
+    story.cluster.Partition({"eu"}, {"us", "ap"});
+    const std::string in_eu = story.Run("eu", key);
+    story.Run(2);
+    const std::string in_us = story.Run("us", key);
+    losers.emplace_back(in_eu < in_us ? "us" : "eu", std::max(in_eu, in_us));
+    story.Run(100);
+    story.cluster.Heal();
+    story.Run(i % 3 == 0 ? 5 : 100);
+  }
+  story.cluster.Heal();
+  ASSERT_TRUE(story.RunUntilQuiet(10'000));
+  EXPECT_EQ(story.ConflictsCounted(), 40u);
+  for (const auto& [home, run] : losers) EXPECT_EQ(story.CancelledEvents(home, run), 1);
+  for (const std::string& region : story.cluster.regions())
+    EXPECT_EQ(story.cluster.gossip(region).journal().CountFrames(), 0u) << "all peers have all";
+}
+
+TEST(BadNetwork, S_06_TheAnswerIsLostAndARetryFindsTheSameRun) {
+  Story story;
+  story.cluster.Partition({"eu"}, {"us", "ap"});
+  const std::string run = story.Run("eu", "k1", "delay");  // nobody hears this answer
+  const Answer retry = story.CreateRun("eu", "k1", "delay");
+  EXPECT_EQ(retry.kind, Answer::Kind::kReplay);
+  EXPECT_EQ(retry.claim.run_id(), run);
+  EXPECT_EQ(story.cluster.replica("eu").tables().ActiveRuns().size(), 1u) << "executed once";
+  story.cluster.Heal();
+  ASSERT_TRUE(story.RunUntilQuiet());
+  EXPECT_EQ(story.CreateRun("us", "k1", "delay").claim.run_id(), run) << "also from elsewhere";
+  EXPECT_EQ(story.ConflictsCounted(), 0u);
+}
+
+TEST(BadNetwork, S_07_DurableButNotAcknowledgedIsFoundByTheRetry) {
+  Story story;
+  const std::string run = story.Run("eu", "k1", "delay");
+  story.cluster.Crash("eu");  // the caller has heard nothing
+  story.cluster.Restart("eu");
+  story.Run(100);
+  const Answer retry = story.CreateRun("eu", "k1", "delay");
+  EXPECT_EQ(retry.kind, Answer::Kind::kReplay);
+  EXPECT_EQ(retry.claim.run_id(), run);
+}
+
+TEST(BadNetwork, S_08_SwizzleClogKeepsEveryKeyAtOneSurvivor) {
+  Story story;
+  const std::vector<std::string> regions = story.cluster.regions();
+  for (int round = 0; round < 6; ++round) {
+    for (const std::string& from : regions) {
+      for (const std::string& to : story.Others(from)) story.cluster.network().Clog(from, to);
+      story.Begin(from, "r" + std::to_string(round));
+      story.Run(30);
+    }
+    for (const std::string& region : regions) story.Claim(region, "k" + std::to_string(round));
+    for (std::size_t i = regions.size(); i-- > 0;) {
+      for (const std::string& to : story.Others(regions[i]))
+        story.cluster.network().Unclog(regions[i], to);
+      story.Run(70);
+    }
+  }
+  ASSERT_TRUE(story.RunUntilQuiet());
+  EXPECT_EQ(story.ConflictsCounted(), 12u);
+  for (int round = 0; round < 6; ++round)
+    EXPECT_NE(story.Survivor("k" + std::to_string(round)), "");
+}
+
+TEST(BadNetwork, S_09_LossAndRepetitionStayWithinTheLagBound) {
+  Story story;
+  LinkRules rules;
+  rules.delay_ms = 50;
+  rules.jitter_ms = 100;
+  rules.loss_percent = 30;
+  rules.repeat_percent = 50;
+  story.cluster.network().SetRules(rules);
+  for (int i = 0; i < 20; ++i) {
+    const std::string run = story.Claim("eu", "k" + std::to_string(i));
+    story.Run(Config().replication_lag_bound_ms);
+    EXPECT_EQ(story.Survivor("k" + std::to_string(i)), run);
+  }
+  rules.loss_percent = 100;
+  story.cluster.network().SetRules(rules);
+  story.Claim("eu", "unheard");
+  story.Run(Config().replication_lag_bound_ms);
+  EXPECT_GE(story.cluster.gossip("eu").StateOf("us").partition_seconds,
+            static_cast<double>(Config().replication_lag_bound_ms) / 1000)
+      << "beyond the limit the gauge says so";
+}
+
+TEST(BadNetwork, S_10_RepeatedReorderedAndHoursLateMessagesChangeNothing) {
+  Story story;
+  LinkRules rules;
+  rules.repeat_percent = 50;
+  rules.very_late_permille = 200;
+  rules.very_late_ms = 2 * 3'600'000;
+  story.cluster.network().SetRules(rules);
+  std::vector<std::string> losers;
+  for (int i = 0; i < 5; ++i) {
+    const std::string key = "k" + std::to_string(i);
+    story.cluster.Partition({"eu"}, {"us", "ap"});
+    story.Run("eu", key);
+    story.Run(1);
+    losers.push_back(story.Run("us", key));
+    story.cluster.Heal();
+    story.Run(2000);
+  }
+  ASSERT_TRUE(story.RunUntilQuiet(60'000));
+  EXPECT_EQ(story.ConflictsCounted(), 5u);
+  story.cluster.network().SetRules({});
+  story.Run(2 * 3'600'000);  // the late ones arrive
+  EXPECT_EQ(story.ConflictsCounted(), 5u);
+  EXPECT_TRUE(story.cluster.Converged());
+  for (const std::string& loser : losers) EXPECT_EQ(story.CancelledEvents("us", loser), 1);
+}
+
+TEST(BadNetwork, S_12_ABacklogIsCaughtUpInBoundedMemory) {
+  constexpr int kClaims = 3000;
+  ClusterOptions options;
+  options.hot_bytes_max = 1u << 20;
+  options.gossip.window_bytes = 64 * 1024;
+  Story story(options);
+  story.cluster.Partition({"eu"}, {"us", "ap"});
+  int answered = 0;
+  for (int i = 0; i < kClaims; ++i)
+    for (const char* region : {"eu", "us"})
+      story.cluster.Submit(
+          region,
+          BeginCommand("acme", std::string(region) + std::to_string(i), 1, 60'000, 3'600'000),
+          [&answered](const Answer&) { ++answered; });
+  story.Run(5000);
+  ASSERT_EQ(answered, 2 * kClaims);
+  std::size_t largest = 0;
+  story.cluster.network().on_deliver = [&](const std::string&, const std::string&,
+                                           const std::string& message) {
+    largest = std::max(largest, message.size());
+  };
+  story.cluster.Heal();
+  EXPECT_EQ(story.Begin("ap", "foreground").kind, Answer::Kind::kExecute);
+  ASSERT_TRUE(story.RunUntilQuiet(30'000));
+  EXPECT_LT(largest, 3 * options.gossip.window_bytes);
+  EXPECT_GT(largest, options.gossip.window_bytes / 4) << "batches, not single claims";
+  for (const std::string& region : story.cluster.regions())
+    EXPECT_EQ(story.cluster.replica(region).tables().head().slots(), 2u * kClaims + 1);
+}
+
+}  // namespace
+}  // namespace once
