@@ -36,6 +36,12 @@ class Loop {
   bool Wanted(std::int64_t now_ns) const {
     return limits_.requests > 0 ? issued_ < limits_.requests : now_ns < end_ns_;
   }
+  /// When the next request is to start; now or earlier without a rate.
+  std::int64_t DueNs() const {
+    return limits_.rate > 0 ? start_ns_ + static_cast<std::int64_t>(issued_ * 1e9 / limits_.rate)
+                            : start_ns_;
+  }
+  void BeginDue();
   void Begin(Connection* connection, std::int64_t now_ns);
   void OnReadable(Connection* connection);
   void Record(const Connection& connection, const Reply& reply, std::int64_t now_ns);
@@ -45,10 +51,12 @@ class Loop {
   const Limits limits_;
   const int epoll_;
   std::vector<std::unique_ptr<Connection>> connections_;
+  std::vector<Connection*> idle_;
   Random random_{0};
   std::string request_;
   std::uint64_t issued_ = 0;
   std::size_t in_flight_ = 0;
+  std::int64_t start_ns_ = 0;
   std::int64_t begin_ns_ = 0;
   std::int64_t end_ns_ = 0;
   std::int64_t last_reply_ns_ = 0;
@@ -71,17 +79,16 @@ void Loop::Open(const std::string& host, const std::string& port) {
 }
 
 Measurement Loop::Run() {
-  const std::int64_t start_ns = NowNs();
+  start_ns_ = NowNs();
   const double warm_up_seconds = limits_.requests > 0 ? 0 : limits_.warm_up_seconds;
-  begin_ns_ = start_ns + static_cast<std::int64_t>(warm_up_seconds * 1e9);
+  begin_ns_ = start_ns_ + static_cast<std::int64_t>(warm_up_seconds * 1e9);
   end_ns_ = begin_ns_ + static_cast<std::int64_t>(limits_.seconds * 1e9);
-  last_reply_ns_ = start_ns;
-  for (const auto& connection : connections_) {
-    if (Wanted(start_ns)) Begin(connection.get(), NowNs());
-  }
+  last_reply_ns_ = start_ns_;
+  for (const auto& connection : connections_) idle_.push_back(connection.get());
   std::array<epoll_event, 256> events;
-  while (in_flight_ > 0) {
-    const int ready = epoll_wait(epoll_, events.data(), events.size(), 1'000);
+  for (BeginDue(); in_flight_ > 0 || Wanted(NowNs()); BeginDue()) {
+    const bool waits = !idle_.empty() && Wanted(NowNs());  // for the next request to be due
+    const int ready = epoll_wait(epoll_, events.data(), events.size(), waits ? 1 : 1'000);
     if (ready < 0 && errno != EINTR) throw std::runtime_error("epoll_wait failed");
     if (ready <= 0 && NowNs() - last_reply_ns_ > kPatienceNs) {
       throw std::runtime_error("no answer for 30 seconds");
@@ -91,6 +98,16 @@ Measurement Loop::Run() {
   const std::int64_t stop_ns = limits_.requests > 0 ? last_reply_ns_ : end_ns_;
   measurement_.seconds = static_cast<double>(stop_ns - begin_ns_) / 1e9;
   return std::move(measurement_);
+}
+
+void Loop::BeginDue() {
+  for (std::int64_t now_ns = NowNs(); !idle_.empty() && Wanted(now_ns) && DueNs() <= now_ns;
+       now_ns = NowNs()) {
+    Connection* const connection = idle_.back();
+    idle_.pop_back();
+    // A request that had to wait for a free connection has been waiting since it was due.
+    Begin(connection, limits_.rate > 0 ? DueNs() : now_ns);
+  }
 }
 
 void Loop::Begin(Connection* connection, std::int64_t now_ns) {
@@ -109,7 +126,8 @@ void Loop::OnReadable(Connection* connection) {
   last_reply_ns_ = now_ns;
   --in_flight_;
   Record(*connection, reply, now_ns);
-  if (Wanted(now_ns)) Begin(connection, now_ns);
+  idle_.push_back(connection);
+  BeginDue();
 }
 
 void Loop::Record(const Connection& connection, const Reply& reply, std::int64_t now_ns) {

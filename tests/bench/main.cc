@@ -29,6 +29,8 @@ void Declare(CLI::App* app, Arguments* arguments) {
       ->check(CLI::IsMember({"claim", "replay"}));
   app->add_option("--port", arguments->port, "TCP port")->required();
   app->add_option("--requests", arguments->limits.requests, "this many, in place of --seconds");
+  app->add_option("--rate", arguments->limits.rate, "requests started per second, if it keeps up")
+      ->check(CLI::PositiveNumber);
   app->add_option("--seed", arguments->workload.seed, "of the keys; random when left out");
   app->add_option("--api-key", arguments->workload.api_key, "once: the credential")
       ->envname("ONCE_API_KEY");
