@@ -21,28 +21,14 @@ class Backlog : public testing::Test {
  protected:
   double Slots(const std::string& region) { return cluster_.Metric(region, "once_slots"); }
 
-  // Claims of tenant acme in us, as fast as it takes them.
-  void FillUs(const std::string& api_key) {
-    const std::string log = cluster_.node("us").scratch() / "load";
-    Program load({{ProgramPath("once-load"), "once", "claim", "--port",
-                   std::to_string(cluster_.node("us").port()), "--requests",
-                   std::to_string(kBacklog), "--connections", "200"},
-                  {"ONCE_API_KEY=" + api_key},
-                  "",
-                  log,
-                  log});
-    ASSERT_EQ(load.WaitExit(kBacklogPatience), 0) << ReadFile(log);
-  }
-
   ClusterProcess cluster_;
 };
 
 TEST_F(Backlog, S_12_CatchUpIsBoundedInMemoryAndTheForegroundIsAnswered) {
-  const std::string key = cluster_.node("us").AddKey("acme", "load", {"claims"});
   ASSERT_TRUE(cluster_.StartAll());
   ASSERT_TRUE(cluster_.IsQuiet());
   cluster_.Cut({"us"}, {"eu", "ap"});
-  FillUs(key);
+  ASSERT_TRUE(cluster_.ClaimMany("us", kBacklog, 1));
   ASSERT_GE(Slots("us"), kBacklog);
   ASSERT_LT(Slots("eu"), kBacklog);
 

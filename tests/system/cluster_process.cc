@@ -9,6 +9,7 @@ namespace once {
 namespace {
 
 constexpr int kPeerPort = 7400;
+constexpr std::chrono::seconds kLoadPatience{120};
 
 struct CertificateDirectory {
   CertificateDirectory() {
@@ -111,6 +112,34 @@ Caller ClusterProcess::Acme(const std::string& region) {
 Caller ClusterProcess::Admin(const std::string& region) {
   const auto inside = network_->Enter(region);
   return Caller(node(region).port(), admin_keys_.at(region));
+}
+
+testing::AssertionResult ClusterProcess::PutLoad(const std::string& region, int seed,
+                                                 const std::vector<std::string>& job) {
+  const auto inside = network_->Enter(region);
+  const std::string log = node(region).scratch() / "load";
+  Program::Options options;
+  options.arguments = {
+      ProgramPath("once-load"), "once", "--port", std::to_string(node(region).port()), "--seed",
+      std::to_string(seed)};
+  options.arguments.insert(options.arguments.end(), job.begin(), job.end());
+  options.environment = {"ONCE_API_KEY=" + acme_keys_.at(region)};
+  options.out_file = options.err_file = log;
+  Program load(options);
+  if (load.WaitExit(kLoadPatience) == 0) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << ReadFile(log);
+}
+
+testing::AssertionResult ClusterProcess::ClaimMany(const std::string& region, int count, int seed) {
+  return PutLoad(region, seed,
+                 {"claim", "--requests", std::to_string(count), "--connections", "200"});
+}
+
+testing::AssertionResult ClusterProcess::SettleMany(const std::string& region, int count,
+                                                    int seed) {
+  return PutLoad(
+      region, seed,
+      {"replay", "--population", std::to_string(count), "--requests", "1", "--connections", "1"});
 }
 
 double ClusterProcess::Metric(const std::string& region, const std::string& series) {

@@ -51,6 +51,11 @@ class ClusterProcess {
   Caller Acme(const std::string& region);
   Caller Admin(const std::string& region);
 
+  /// That many new claims of acme, as fast as the region takes them; the same keys for one seed.
+  testing::AssertionResult ClaimMany(const std::string& region, int count, int seed);
+  /// And each of them settled.
+  testing::AssertionResult SettleMany(const std::string& region, int count, int seed);
+
   /// One series, as `name{label="value"}`, or the sum of all that have the name.
   double Metric(const std::string& region, const std::string& series);
   /// The sum over all regions.
@@ -67,6 +72,8 @@ class ClusterProcess {
   void Configure(const std::string& region, const std::string& certificates,
                  const std::string& shown_region);
   void SetCut(const std::string& region, const Regions& from);
+  testing::AssertionResult PutLoad(const std::string& region, int seed,
+                                   const std::vector<std::string>& job);
 
   const Regions regions_ = {"us", "eu", "ap"};
   const std::unique_ptr<RegionNetwork> network_;
