@@ -100,6 +100,7 @@ void Ledger::Lose(const std::string& hash, const Slot& slot, const Loss& loss, c
   conflict.set_payload_divergent(fingerprint(loss.run_id()) != fingerprint(loss.first_winner()));
   conflict.set_detected_ms(stamp.now_ms);
   conflict.set_slot_hash(hash);
+  conflict.set_loser_had_completed(true);  // a loser is a success; only a run may still go on
   if (auto run = tables_.FindRun(loss.run_id())) {
     const EffectContext context{tables_,       stamp, options_.region,
                                 loss.run_id(), 1,     options_.run_retention_ms};
