@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include "conflict/window.h"
-#include "replica/env/mutation.h"
+#include "conflict/mutation.h"
 
 namespace once {
 namespace {

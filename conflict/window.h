@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "conflict/claim.pb.h"
-#include "replica/env/mutation.h"
+#include "conflict/mutation.h"
 
 namespace once {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "replica/env/mutation.h"
+#include "conflict/mutation.h"
 
 namespace once {
 namespace {

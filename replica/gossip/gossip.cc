@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "replica/env/mutation.h"
+#include "conflict/mutation.h"
 #include "replica/ledger/run_id.h"
 
 namespace once {
@@ -261,7 +261,7 @@ void Gossip::Receive(const std::string& from, const std::string& bytes) {
 }
 
 void Gossip::Hear(Peer& peer, const std::string& name, const GossipMessage& message) {
-  // What was sent into a silence is most likely lost: after it, go on from what the peer says it has.
+  // What was sent into a silence is most likely lost: go on from what the peer says it has.
   if (NowMicros() - peer.last_heard_us > 5 * options_.interval_ms * 1000) peer.sent.clear();
   peer.last_heard_us = NowMicros();
   Vector heard;

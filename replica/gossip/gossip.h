@@ -119,8 +119,8 @@ class Gossip {
   void Undo();
   void Refuse(const std::string& name);
   void SayNow();
-  // A peer that lacks what the journal no longer has: it is told where to go on, and everything this
-  // region's claims are is said again after that place.
+  // A peer that lacks what the journal no longer has: it is told where to go on, and everything
+  // that this region's claims are is said again after that place.
   void OfferBaseline(const Stream& stream, std::uint64_t acknowledged, GossipMessage& message);
   void TakeBaseline(const std::string& from, const Seen& baseline);
   void SayAgain();

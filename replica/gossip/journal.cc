@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "replica/env/check.h"
-#include "replica/env/mutation.h"
+#include "conflict/mutation.h"
 #include "replica/storage/keys.h"
 
 namespace once {

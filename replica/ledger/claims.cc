@@ -4,7 +4,7 @@
 
 #include "conflict/survivor.h"
 #include "conflict/window.h"
-#include "replica/env/mutation.h"
+#include "conflict/mutation.h"
 #include "replica/ledger/run_id.h"
 
 namespace once {

@@ -5,7 +5,7 @@
 #include "conflict/forget.h"
 #include "conflict/window.h"
 #include "replica/env/check.h"
-#include "replica/env/mutation.h"
+#include "conflict/mutation.h"
 #include "replica/ledger/effects.h"
 #include "replica/ledger/run_id.h"
 
@@ -173,6 +173,8 @@ Answer Ledger::Settle_(const Settle& settle, const Stamp& stamp) {
   Answer answer;
   Claim* claim = Locate(settle.tenant(), settle.hash(), settle.run_id(), answer);
   if (!claim) return answer;
+  if (RestartOwnLeases(*tables_.FindSlot(settle.hash()), settle.hash()))
+    tables_.Touch(settle.hash());
   if (!IsAbandoned(*claim, stamp.now_ms, options_.skew_ms) &&
       SettleClaim(*claim, settle.fence(), settle.state(), settle.outcome(), stamp.now_ms)) {
     tables_.ShipClaim(settle.hash(), claim->run_id());
@@ -199,6 +201,7 @@ Answer Ledger::Renew_(const Renew& renew, const Stamp& stamp) {
   Answer answer;
   Claim* claim = Locate(renew.tenant(), renew.hash(), renew.run_id(), answer);
   if (!claim) return answer;
+  if (RestartOwnLeases(*tables_.FindSlot(renew.hash()), renew.hash())) tables_.Touch(renew.hash());
   if (IsAbandoned(*claim, stamp.now_ms, options_.skew_ms) ||
       !RenewClaim(*claim, renew.fence(), renew.lease_ms(), stamp.now_ms, rules_))
     return AboutClaim(Answer::Kind::kStaleFence, *claim, renew.hash());

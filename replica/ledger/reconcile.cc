@@ -7,7 +7,7 @@
 #include "conflict/tally.h"
 #include "conflict/window.h"
 #include "replica/api/digest.h"
-#include "replica/env/mutation.h"
+#include "conflict/mutation.h"
 #include "replica/ledger/effects.h"
 #include "replica/ledger/ledger.h"
 #include "replica/ledger/workflows.h"

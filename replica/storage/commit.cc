@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "replica/env/mutation.h"
+#include "conflict/mutation.h"
 
 namespace once {
 

@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "replica/env/mutation.h"
+#include "conflict/mutation.h"
 #include "simulator/once_sim/swarm.h"
 
 namespace once {

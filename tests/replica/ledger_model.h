@@ -90,7 +90,7 @@ class LedgerModel {
   Answer::Kind OnSettle(const std::string& key, const Settle& settle, std::int64_t now_ms) {
     Entry* entry = Find(key, settle.run_id());
     if (!entry) return Answer::Kind::kNotFound;
-    if (entry->state == PENDING && entry->fence == settle.fence()) {
+    if (entry->state == PENDING && entry->fence == settle.fence() && !Over(*entry, now_ms)) {
       entry->state = settle.state();
       entry->finalised_ms = now_ms;
       entry->outcome = settle.outcome().body();
@@ -104,7 +104,8 @@ class LedgerModel {
   Answer::Kind OnRenew(const std::string& key, const Renew& renew, std::int64_t now_ms) {
     Entry* entry = Find(key, renew.run_id());
     if (!entry) return Answer::Kind::kNotFound;
-    if (entry->state != PENDING || entry->fence != renew.fence()) return Answer::Kind::kStaleFence;
+    if (entry->state != PENDING || entry->fence != renew.fence() || Over(*entry, now_ms))
+      return Answer::Kind::kStaleFence;
     entry->lease_ms = static_cast<std::int64_t>(renew.lease_ms());
     entry->lease_end_ms = now_ms + entry->lease_ms;
     return Answer::Kind::kDone;

@@ -105,7 +105,7 @@ TEST(Conflicts, S_38_AnExpiredClaimThatArrivesLateIsNoZombie) {
   EXPECT_EQ(fresh.kind, Kind::kExecute);
   EXPECT_NE(fresh.claim.run_id(), old);
   EXPECT_EQ(story.Complete("ap", fresh).kind, Kind::kDone);
-  story.Run(500);
+  ASSERT_TRUE(story.RunUntilQuiet(2000));
   ExpectEverywhere(story, "k1", fresh.claim.run_id());
   EXPECT_EQ(story.ConflictsCounted(), 0u);
 }
