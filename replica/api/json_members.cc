@@ -1,6 +1,7 @@
 #include "replica/api/json_members.h"
 
 #include <algorithm>
+#include <array>
 #include <boost/json.hpp>
 #include <charconv>
 
@@ -30,6 +31,13 @@ std::size_t EndOfValue(std::string_view text, std::size_t at) {
     ++at;
   }
 }
+
+constexpr std::array<bool, 256> kNeedsEscape = [] {
+  std::array<bool, 256> needs{};
+  for (std::size_t c = 0; c < 0x20; ++c) needs[c] = true;
+  needs['"'] = needs['\\'] = true;
+  return needs;
+}();
 
 }  // namespace
 
@@ -88,7 +96,7 @@ void AppendJsonString(std::string& out, std::string_view text) {
   std::size_t clean = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const unsigned char c = static_cast<unsigned char>(text[i]);
-    if (c >= 0x20 && c != '"' && c != '\\') continue;
+    if (!kNeedsEscape[c]) continue;
     out.append(text, clean, i - clean);
     clean = i + 1;
     if (c == '"' || c == '\\') {

@@ -5,6 +5,11 @@
 #include "conflict/mutation.h"
 
 namespace once {
+namespace {
+
+constexpr int kGatherRounds = 3;
+
+}  // namespace
 
 Commit::Commit(Tables& tables, KvStore& store, Scheduler& scheduler)
     : tables_(tables), store_(store), scheduler_(scheduler) {}
@@ -30,10 +35,17 @@ void Commit::WhenAllDurable(Done done) {
 }
 
 // Posted, not called: whatever the event loop already holds is applied first and shares the sync.
+// Callers that were just answered come back within microseconds; a few turns of the loop let them
+// in too, instead of splitting the callers into two groups that wait for each other's syncs.
 void Commit::Schedule() {
   if (scheduled_ || syncing_ || failed_ || !tables_.dirty()) return;
   scheduled_ = true;
-  scheduler_.Post([this] {
+  Gather(kGatherRounds);
+}
+
+void Commit::Gather(int rounds) {
+  scheduler_.Post([this, rounds] {
+    if (rounds > 1) return Gather(rounds - 1);
     scheduled_ = false;
     Flush();
   });

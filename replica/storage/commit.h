@@ -28,6 +28,7 @@ class Commit {
   /// inside, when it already is. In order of batches.
   void WhenDurable(std::uint64_t batch, Done done);
 
+  bool IsDurable(std::uint64_t batch) const { return batch <= durable_; }
   /// The same for everything applied so far.
   void WhenAllDurable(Done done);
 
@@ -42,6 +43,7 @@ class Commit {
 
  private:
   void Schedule();
+  void Gather(int rounds);
   void Flush();
   void Finish(std::uint64_t upto, Durable durable);
 
