@@ -32,7 +32,9 @@ json::object Json(const Operation& operation) {
           {"runId", Utf8(operation.run_id)},
           {"fence", operation.fence},
           {"status", operation.status},
-          {"answerBody", Utf8(operation.answer_body)}};
+          {"answerBody", Utf8(operation.answer_body)},
+          {"retentionMs", operation.retention_ms},
+          {"leaseMs", operation.lease_ms}};
 }
 
 json::object Json(const Fault& fault) {
