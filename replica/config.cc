@@ -315,6 +315,11 @@ std::string ValidateConfig(const Config& config) {
   if (config.lease_ms < 100) return "[claims] lease_ms must be at least 100";
   if (static_cast<std::int64_t>(config.lease_ms) > config.limits.lease_ms_max)
     return "[claims] lease_ms must not exceed [limits] lease_ms_max";
+  if (config.limits.lease_ms_max > kLeaseMsMax)
+    return "[limits] lease_ms_max must not exceed seven days: other regions would not believe it";
+  if (config.evict_oldest && !config.peers.empty())
+    return "[storage] evict_oldest is for a node without peers: a region must not forget what the "
+           "others keep";
   if (config.tls_certificate_file.empty() != config.tls_key_file.empty())
     return "[tls] needs both certificate_file and key_file, or neither";
   if (config.limits.header_bytes_max < 1024)

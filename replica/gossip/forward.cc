@@ -1,4 +1,5 @@
 // Commands about a run go to the region that the run belongs to: it alone changes it.
+#include "replica/api/digest.h"
 #include "replica/gossip/gossip.h"
 #include "replica/ledger/command.pb.h"
 
@@ -12,6 +13,16 @@ constexpr std::size_t kForwardsMax = 10'000;
 bool IsAboutARun(const Mutation& mutation) {
   return mutation.has_cancel_run() || mutation.has_resolve_approval() ||
          mutation.has_resolve_interrupt();
+}
+
+// The slot is where its tuple says, and of the tenant that the command is for.
+bool IsItsOwnSlot(const Mutation& mutation) {
+  if (mutation.admitted_fence() != 0 || mutation.reserve_only()) return false;
+  if (!mutation.has_begin()) return true;
+  const SlotRef& slot = mutation.begin().slot();
+  return slot.tenant() == mutation.tenant() &&
+         slot.hash() == SlotKey(static_cast<std::uint8_t>(slot.surface()), slot.tenant(),
+                                slot.endpoint(), slot.key());
 }
 
 Answer Unreachable() {
@@ -51,21 +62,22 @@ void Gossip::Forward(const std::string& peer, const Command& command, std::int64
 
 void Gossip::CarryOut(const std::string& from, const ForwardRequest& request) {
   Command command;
-  if (!command.ParseFromString(request.command()) || !IsAboutARun(command.mutation()))
+  if (!command.ParseFromString(request.command()) || !IsAboutARun(command.mutation()) ||
+      !IsItsOwnSlot(command.mutation()))
     return Refuse(from);
-  replica_.Submit(std::move(command), [this, from, id = request.id(),
-                                       alive = alive_](const Answer& answer) {
-    if (!*alive) return;
-    GossipMessage message;
-    ForwardReply& reply = *message.mutable_forwarded();
-    reply.set_id(id);
-    reply.set_kind(static_cast<std::uint32_t>(answer.kind));
-    *reply.mutable_outcome() = answer.outcome;
-    *reply.mutable_claim() = answer.claim;
-    reply.set_retry_after_ms(answer.retry_after_ms);
-    reply.set_mismatched(answer.mismatched);
-    SendAlone(from, std::move(message));
-  });
+  replica_.Submit(std::move(command),
+                  [this, from, id = request.id(), alive = alive_](const Answer& answer) {
+                    if (!*alive) return;
+                    GossipMessage message;
+                    ForwardReply& reply = *message.mutable_forwarded();
+                    reply.set_id(id);
+                    reply.set_kind(static_cast<std::uint32_t>(answer.kind));
+                    *reply.mutable_outcome() = answer.outcome;
+                    *reply.mutable_claim() = answer.claim;
+                    reply.set_retry_after_ms(answer.retry_after_ms);
+                    reply.set_mismatched(answer.mismatched);
+                    SendAlone(from, std::move(message));
+                  });
 }
 
 void Gossip::TakeReply(const ForwardReply& reply) {

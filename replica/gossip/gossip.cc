@@ -4,11 +4,13 @@
 
 #include "conflict/mutation.h"
 #include "replica/ledger/run_id.h"
+#include "replica/limits.h"
 
 namespace once {
 namespace {
 
 constexpr std::uint32_t kMessageFormat = 1;
+constexpr int kBuckets = 256;
 constexpr std::size_t kUnacknowledgedMax = 4096;
 
 std::uint64_t At(const Vector& vector, const Stream& stream) {
@@ -33,7 +35,7 @@ bool IsHonest(const Frame& frame, std::int64_t latest_ms) {
     return false;
   const std::string code = RegionCode(frame.origin());
   const auto minted_there = [&](const std::string& run_id, std::int64_t created_ms) {
-    return created_ms <= latest_ms && RunIdMillis(run_id) == created_ms &&
+    return created_ms >= 0 && created_ms <= latest_ms && RunIdMillis(run_id) == created_ms &&
            run_id.compare(10, code.size(), code) == 0;
   };
   return std::all_of(frame.changes().begin(), frame.changes().end(), [&](const Change& change) {
@@ -43,7 +45,8 @@ bool IsHonest(const Frame& frame, std::int64_t latest_ms) {
       return run.region() == frame.origin() && minted_there(run.run_id(), run.created_ms());
     const Claim& claim = change.claim();
     return claim.region() == frame.origin() && claim.taken_up_ms() <= latest_ms &&
-           claim.finalised_ms() <= latest_ms && minted_there(claim.run_id(), claim.created_ms());
+           claim.lease_until_ms() <= latest_ms + kLeaseMsMax && claim.finalised_ms() <= latest_ms &&
+           minted_there(claim.run_id(), claim.created_ms());
   });
 }
 
@@ -122,15 +125,20 @@ void Gossip::Start() {
 }
 
 void Gossip::Tick() {
-  SayAgain();
-  if (!replica_.tables().dirty()) PrepareDigest();
-  const bool tell = digest_ && digest_->as_of().sequence() <= At(durable_, journal_.own());
-  for (const auto& [name, peer] : peers_) SendTo(name, tell ? &*digest_ : nullptr);
-  if (tell) digest_.reset();
-  DropWhatAllHave();
   replica_.scheduler().After(options_.interval_ms, [this, alive = alive_] {
     if (*alive) Tick();
   });
+  // A block that cannot be read costs this round, not the node.
+  try {
+    SayAgain();
+    if (!replica_.tables().dirty()) PrepareDigest();
+    const bool tell = digest_ && digest_->as_of().sequence() <= At(durable_, journal_.own());
+    for (const auto& [name, peer] : peers_) SendTo(name, tell ? &*digest_ : nullptr);
+    if (tell) digest_.reset();
+    DropWhatAllHave();
+  } catch (const KvUnreadable&) {
+    digest_.reset();
+  }
 }
 
 // Only while all that was applied is in frames does a digest stand for a place in the stream.
@@ -154,7 +162,11 @@ void Gossip::SayNow() {
   replica_.scheduler().Post([this, alive = alive_] {
     if (!*alive) return;
     saying_ = false;
-    for (const auto& [name, peer] : peers_) SendTo(name);
+    try {
+      for (const auto& [name, peer] : peers_) SendTo(name);
+    } catch (const KvUnreadable&) {
+      // The next interval says it.
+    }
   });
 }
 
@@ -248,7 +260,16 @@ void Gossip::Receive(const std::string& from, const std::string& bytes) {
     return Refuse(from);
   if (message.has_forward()) return CarryOut(from, message.forward());
   if (message.has_forwarded()) return TakeReply(message.forwarded());
-  Hear(at->second, from, message);
+  try {
+    Heed(at->second, from, message);
+  } catch (const KvUnreadable&) {
+    // Not acknowledged, so it comes again.
+  }
+}
+
+void Gossip::Heed(Peer& peer, const std::string& from, const GossipMessage& message) {
+  if (message.repair_buckets_size() > kBuckets) return Refuse(from);
+  Hear(peer, from, message);
   for (const Seen& baseline : message.baselines()) TakeBaseline(from, baseline);
   for (const SealedFrame& sealed : message.frames()) Take(from, sealed);
   if (message.has_digest()) CompareDigest(from, message);

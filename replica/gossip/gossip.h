@@ -103,6 +103,7 @@ class Gossip {
   void Tick();
   void PrepareDigest();
   void Receive(const std::string& from, const std::string& bytes);
+  void Heed(Peer& peer, const std::string& from, const GossipMessage& message);
   bool Accept(const std::string& from, const GossipMessage& message);
   void Hear(Peer& peer, const std::string& name, const GossipMessage& message);
   void Take(const std::string& from, const SealedFrame& sealed);

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "replica/env/check.h"
 #include "conflict/mutation.h"
+#include "replica/env/check.h"
 #include "replica/storage/keys.h"
 
 namespace once {

@@ -142,6 +142,9 @@ std::int64_t LatestEnd(const Slot& slot) {
     if (claim.state() == PENDING)
       return RetainedUntil(claim.lease_until_ms(), claim.retention_ms());
     if (claim.state() == RELEASED) return std::max(claim.finalised_ms(), claim.lease_until_ms());
+    // A state that this build does not know is kept, as Forget keeps it.
+    if (!IsFinal(claim) && claim.state() != RETRYABLE && claim.state() != SUPERSEDED)
+      return kNeverMs;
     return claim.expires_ms();
   };
   std::int64_t end_ms = 0;

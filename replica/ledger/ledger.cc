@@ -177,6 +177,7 @@ Answer Ledger::Settle_(const Settle& settle, const Stamp& stamp) {
     tables_.Touch(settle.hash());
   if (!IsAbandoned(*claim, stamp.now_ms, options_.skew_ms) &&
       SettleClaim(*claim, settle.fence(), settle.state(), settle.outcome(), stamp.now_ms)) {
+    tables_.Touch(settle.hash());
     tables_.ShipClaim(settle.hash(), claim->run_id());
     answer = AboutClaim(Answer::Kind::kDone, *claim, settle.hash());
     answer.outcome = claim->outcome();
@@ -247,6 +248,7 @@ Answer Ledger::Mutate(const Mutation& mutation, const Stamp& stamp) {
         SettleClaim(*claim, answer.claim.fence(), StateFor(effect.outcome.status()), effect.outcome,
                     stamp.now_ms);
     Check(settled, "an admitted claim is pending under the fence it was admitted with");
+    tables_.Touch(answer.hash);
     answer.claim = Summary(*claim);
     answer.woken.push_back(answer.hash);
     tables_.ShipClaim(answer.hash, claim->run_id());

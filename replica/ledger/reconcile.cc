@@ -2,12 +2,12 @@
 #include <algorithm>
 
 #include "conflict/merge.h"
+#include "conflict/mutation.h"
 #include "conflict/supersede.h"
 #include "conflict/survivor.h"
 #include "conflict/tally.h"
 #include "conflict/window.h"
 #include "replica/api/digest.h"
-#include "conflict/mutation.h"
 #include "replica/ledger/effects.h"
 #include "replica/ledger/ledger.h"
 #include "replica/ledger/workflows.h"
@@ -47,10 +47,15 @@ void Ledger::MergeClaimChange(const Change& change, const Stamp& stamp, Answer& 
   }
   const Merged merged = MergeClaim(*slot, change.claim());
   if (merged == Merged::kCollision) ++answer.collisions;
-  if (merged == Merged::kUnchanged && !fresh) return;
+  if (merged == Merged::kUnchanged && !fresh &&
+      NewLosses(*slot, options_.region, stamp.now_ms).empty())
+    return;
+  // Dirty before anything can throw: what memory shows must reach the disk.
+  fresh ? Index(*slot, hash) : Reindex(*slot, hash);
+  tables_.Touch(hash);
   answer.woken.push_back(hash);
   Reconcile(hash, *slot, stamp, answer);
-  fresh ? Index(*slot, hash) : Reindex(*slot, hash);
+  Reindex(*slot, hash);
   tables_.Touch(hash);
 }
 
@@ -87,6 +92,7 @@ void Ledger::Lose(const std::string& hash, const Slot& slot, const Loss& loss, c
       if (claim.run_id() == run_id) return claim.fingerprint();
     return "";
   };
+  auto run = tables_.FindRun(loss.run_id());  // first: it may throw, and then nothing is counted
   Head& head = tables_.head();
   head.set_conflicts(head.conflicts() + 1);
   Conflict conflict;
@@ -101,7 +107,7 @@ void Ledger::Lose(const std::string& hash, const Slot& slot, const Loss& loss, c
   conflict.set_detected_ms(stamp.now_ms);
   conflict.set_slot_hash(hash);
   conflict.set_loser_had_completed(true);  // a loser is a success; only a run may still go on
-  if (auto run = tables_.FindRun(loss.run_id())) {
+  if (run) {
     const EffectContext context{tables_,       stamp, options_.region,
                                 loss.run_id(), 1,     options_.run_retention_ms};
     conflict.set_loser_had_completed(run->status() == RUN_COMPLETED);
@@ -121,8 +127,10 @@ Answer Ledger::Reassert_(const Reassert& reassert) {
   tables_.VisitSlots(static_cast<std::uint8_t>(reassert.bucket()),
                      [this](const std::string& hash, const Slot& slot) {
                        for (const Claim& claim : slot.claims())
-                         if (claim.region() == options_.region)
+                         if (claim.region() == options_.region) {
                            tables_.ShipClaim(hash, claim.run_id());
+                           if (slot.surface() == ROUTE) tables_.ShipRun(claim.run_id());
+                         }
                      });
   tables_.TouchHead();
   return answer;

@@ -53,7 +53,12 @@ void Commit::Gather(int rounds) {
 
 void Commit::Flush() {
   const std::uint64_t batch = tables_.open_batch();
-  const KvStatus written = tables_.Flush();
+  KvStatus written = KvStatus::kFailed;
+  try {
+    written = tables_.Flush();
+  } catch (const KvUnreadable&) {
+    // What the batch rests on cannot be read: as bad as not being able to write.
+  }
   full_ = written == KvStatus::kFull;
   if (written == KvStatus::kFull) return Finish(batch, Durable::kFull);
   if (written == KvStatus::kFailed) {

@@ -212,8 +212,13 @@ void Tables::EraseRun(const Run& run) {
   pending_[keys::Run(run.run_id())] = std::nullopt;
   pending_[keys::ActiveRun(run.run_id())] = std::nullopt;
   if (!run.interrupt_token().empty()) EraseInterrupt(run.interrupt_token());
-  for (std::uint64_t sequence = 0; sequence < run.next_sequence(); ++sequence)
-    pending_[keys::Event(run.run_id(), sequence)] = std::nullopt;
+  const std::string events = "e" + run.run_id();
+  std::vector<std::string> gone;
+  Scan(events, keys::After(events), [&gone](std::string_view key, std::string_view) {
+    gone.emplace_back(key);
+    return true;
+  });
+  for (std::string& key : gone) pending_[std::move(key)] = std::nullopt;
 }
 
 std::vector<std::string> Tables::ActiveRuns() {

@@ -119,7 +119,9 @@ TEST_F(Report, HistoryHasALineForEachOperationFaultAndLostRun) {
                                    {"runId", first.run_id},
                                    {"fence", 1u},
                                    {"status", 0u},
-                                   {"answerBody", ""}}));
+                                   {"answerBody", ""},
+                                   {"retentionMs", first.retention_ms},
+                                   {"leaseMs", first.lease_ms}}));
   EXPECT_EQ(lines[1 + history.operations.size()].at("fault"), json::value({{"kind", "cut"},
                                                                            {"fromMs", 12000},
                                                                            {"toMs", 31000},
