@@ -221,7 +221,8 @@ void Gossip::AddFrames(Peer& peer, GossipMessage& message) {
       sent = {acknowledged, now_us};
     if (sent.sequence >= have) continue;
     std::vector<SealedFrame> frames = journal_.After(stream, sent.sequence, room);
-    if (frames.empty() && own && now_us - since->second > options_.baseline_ms * 1000)
+    if (frames.empty() && own && !IsSilent(peer) &&
+        now_us - since->second > options_.baseline_ms * 1000)
       OfferBaseline(stream, acknowledged, message);
     for (SealedFrame& sealed : frames) {
       Frame frame;
@@ -281,9 +282,17 @@ void Gossip::Heed(Peer& peer, const std::string& from, const GossipMessage& mess
   }
 }
 
+bool Gossip::IsSilent(const Peer& peer) const {
+  return NowMicros() - peer.last_heard_us > 5 * options_.interval_ms * 1000;
+}
+
 void Gossip::Hear(Peer& peer, const std::string& name, const GossipMessage& message) {
   // What was sent into a silence is most likely lost: go on from what the peer says it has.
-  if (NowMicros() - peer.last_heard_us > 5 * options_.interval_ms * 1000) peer.sent.clear();
+  // What it lacked before counts from now on, too: it may have got it from somebody else.
+  if (IsSilent(peer)) {
+    peer.sent.clear();
+    peer.behind_since_us.clear();
+  }
   peer.last_heard_us = NowMicros();
   Vector heard;
   for (const Seen& seen : message.seen())

@@ -119,6 +119,7 @@ class Gossip {
   void Acknowledge(Peer& peer, const std::string& name, Vector heard);
   void Undo();
   void Refuse(const std::string& name);
+  bool IsSilent(const Peer& peer) const;
   void SayNow();
   // A peer that lacks what the journal no longer has: it is told where to go on, and everything
   // that this region's claims are is said again after that place.
