@@ -103,7 +103,8 @@ void AppendLegend(Markup& page, const History& history, const Figures& figures) 
         std::pair(Meaning::kReplay, "replay: told the earlier answer"),
         std::pair(Meaning::kRefusal, "refusal: told to wait or stop"),
         std::pair(Meaning::kUnheard, "no answer")})
-    AppendLegendEntry(page, text, 14, [&] { AppendMark(page, meaning, 7, 8, 4.5); });
+    AppendLegendEntry(page, text, 14,
+                      [&page, shown = meaning] { AppendMark(page, shown, 7, 8, 4.5); });
   if (!history.lost.empty()) {
     AppendLegendEntry(page, "from the losing run to the winner", 34,
                       [&] { AppendArrow(page, 0, 12, 34, 4); });
@@ -114,7 +115,7 @@ void AppendLegend(Markup& page, const History& history, const Figures& figures) 
     std::string text(Word(kind));
     for (char& c : text)
       if (c == '-') c = ' ';
-    AppendLegendEntry(page, text, 26, [&] {
+    AppendLegendEntry(page, text, 26, [&page, shown = kind] {
       for (const char* layer : {"bar-ground", "bar"})
         page.Leaf("rect", {{"class", layer},
                            {"x", 1},
@@ -122,7 +123,7 @@ void AppendLegend(Markup& page, const History& history, const Figures& figures) 
                            {"width", 24},
                            {"height", 12},
                            {"rx", 3},
-                           {"fill", PatternOf(kind)}});
+                           {"fill", PatternOf(shown)}});
     });
   }
   if (history.safety_ms > 0)

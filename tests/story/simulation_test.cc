@@ -36,6 +36,8 @@ TEST(Simulation, EverySeedThatOnceFailedHolds) {
       166,  199,  214,  246,  338,  570, 839,  // repairs of what was not broken
       410,  1192, 1209,                        // a full disk was not tried again
       1316, 1405, 1421, 1546, 2445,            // an abandoned claim completed beside a later one
+      12,   29,                                // a lease that restarted was not said; a gap skipped
+      1882,                                    // everything was said again to a peer unheard of
   };
   for (const std::uint64_t seed : seeds) {
     const History history = Simulate(DrawOptions(seed));
