@@ -143,7 +143,7 @@ void Apply(const toml::table& root, RunOptions& options) {
                                            "faults", "gossip", "cluster",   "fault"};
   for (const auto& [key, value] : root)
     if (std::none_of(std::begin(kNames), std::end(kNames),
-                     [&key](const char* name) { return key.str() == name; }))
+                     [name_in_file = key.str()](const char* name) { return name_in_file == name; }))
       Wrong("unknown option " + std::string(key.str()));
   if (root["quiet"].value_or(false)) options.faults = FaultOptions();
   options.safety_ms = root["safety_ms"].value_or(options.safety_ms);
