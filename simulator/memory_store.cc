@@ -77,7 +77,7 @@ void MemoryStore::Scan(std::string_view from, std::string_view to, const Visitor
   }
 }
 
-KvStatus MemoryStore::Write(const KvBatch& batch) {
+KvStatus MemoryStore::Write(KvBatch batch) {
   CheckAlive();
   if (failed_) return KvStatus::kFailed;
   if (disk_.full_) return KvStatus::kFull;

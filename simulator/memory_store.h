@@ -79,7 +79,7 @@ class MemoryStore : public KvStore {
 
   std::optional<std::string> Get(std::string_view key) override;
   void Scan(std::string_view from, std::string_view to, const Visitor& visit) override;
-  KvStatus Write(const KvBatch& batch) override;
+  KvStatus Write(KvBatch batch) override;
   void Sync(std::function<void(KvStatus)> done) override;
 
  private:

@@ -68,7 +68,7 @@ class KvStore {
   virtual std::optional<std::string> Get(std::string_view key) = 0;
   /// Visits [from, to) in bytewise key order until `visit` returns false.
   virtual void Scan(std::string_view from, std::string_view to, const Visitor& visit) = 0;
-  virtual KvStatus Write(const KvBatch& batch) = 0;
+  virtual KvStatus Write(KvBatch batch) = 0;
   /// At most one Sync is under way; `done` is posted to the scheduler, never called from inside.
   virtual void Sync(std::function<void(KvStatus)> done) = 0;
 };

@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kFormat = "once-data-1";
+constexpr const char* kFormat = "once-data-2";
 constexpr const char* kIdentityFile = "IDENTITY";
 constexpr const char* kNewIdentityFile = "IDENTITY.new";
 constexpr const char* kLockFile = "LOCK";

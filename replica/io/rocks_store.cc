@@ -13,6 +13,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <chrono>
+#include <cstring>
 #include <utility>
 
 #include "replica/env/check.h"
@@ -45,7 +46,6 @@ rocksdb::Options DbOptions(const RocksStore::Options& options) {
   db.paranoid_checks = true;
   db.max_open_files = kOpenFilesMax;
 
-  db.manual_wal_flush = true;
   db.write_buffer_size = options.write_buffer_bytes;
   db.max_write_buffer_number = 2;
   db.allow_concurrent_memtable_write = false;  // one thread writes
@@ -68,38 +68,81 @@ rocksdb::Options DbOptions(const RocksStore::Options& options) {
   return db;
 }
 
-/// Tells damage from a torn end: reads the log in the mode that refuses the first and allows the
-/// second, and changes nothing on disk.
-rocksdb::Status VerifyLog(rocksdb::Options options, const std::string& path) {
-  if (!options.env->FileExists(path + "/CURRENT").ok()) return rocksdb::Status::OK();
-  options.create_if_missing = false;
-  options.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
-  rocksdb::DB* db = nullptr;
-  const rocksdb::Status status = rocksdb::DB::OpenForReadOnly(options, path, &db);
-  delete db;
-  return status;
-}
+// The number of the last batch in the tables. Behind every key of the replica, and the last thing
+// in every batch, so that a flushed table always ends with the newest.
+constexpr std::string_view kBatchKey =
+    "\xff\xff\xff\xff\xff\xff\xff\xff"
+    "batch";
+constexpr std::uint32_t kDeleted = UINT32_MAX;  // in place of a value's length
 
 rocksdb::Slice AsSlice(std::string_view bytes) {
   return {bytes.data(), bytes.size()};
 }
 
+template <typename Number>
+void AppendNumber(std::string& out, Number number) {
+  out.append(reinterpret_cast<const char*>(&number), sizeof number);
+}
+
+template <typename Number>
+Number TakeNumber(std::string_view& bytes) {
+  Number number = 0;
+  Check(bytes.size() >= sizeof number, "a record is whole");
+  std::memcpy(&number, bytes.data(), sizeof number);
+  bytes.remove_prefix(sizeof number);
+  return number;
+}
+
+std::size_t PayloadBytes(const KvBatch& batch) {
+  return batch.bytes() + 2 * sizeof(std::uint32_t) * batch.ops().size();
+}
+
+void AppendPayload(std::string& out, const KvBatch& batch) {
+  for (const KvBatch::Op& op : batch.ops()) {
+    AppendNumber(out, static_cast<std::uint32_t>(op.key.size()));
+    AppendNumber(out, op.value ? static_cast<std::uint32_t>(op.value->size()) : kDeleted);
+    out.append(op.key);
+    if (op.value) out.append(*op.value);
+  }
+}
+
+void ReadPayload(std::string_view payload, rocksdb::WriteBatch& writes) {
+  while (!payload.empty()) {
+    const auto key_bytes = TakeNumber<std::uint32_t>(payload);
+    const auto value_bytes = TakeNumber<std::uint32_t>(payload);
+    const auto key = payload.substr(0, key_bytes);
+    payload.remove_prefix(key.size());
+    if (value_bytes == kDeleted) {
+      writes.Delete(AsSlice(key)).PermitUncheckedError();
+      continue;
+    }
+    const auto value = payload.substr(0, value_bytes);
+    payload.remove_prefix(value.size());
+    writes.Put(AsSlice(key), AsSlice(value)).PermitUncheckedError();
+  }
+}
+
+rocksdb::Status Apply(rocksdb::DB& db, rocksdb::WriteBatch& writes, std::uint64_t last_batch) {
+  std::string number;
+  AppendNumber(number, last_batch);
+  rocksdb::WriteOptions unlogged;
+  unlogged.disableWAL = true;
+  const rocksdb::Status status = writes.Put(AsSlice(kBatchKey), number);
+  return status.ok() ? db.Write(unlogged, &writes) : status;
+}
+
 }  // namespace
 
-/// Knows whether RocksDB met an error in the log, as opposed to one in a background flush: both
-/// make Write report the same status.
-class RocksStore::LogWatch : public rocksdb::EventListener {
+/// Knows how far the tables on disk have come, in RocksDB's own numbers.
+class RocksStore::FlushWatch : public rocksdb::EventListener {
  public:
-  void OnBackgroundError(rocksdb::BackgroundErrorReason reason, rocksdb::Status*) override {
-    if (reason == rocksdb::BackgroundErrorReason::kWriteCallback ||
-        reason == rocksdb::BackgroundErrorReason::kMemTable) {
-      broken_ = true;
-    }
+  void OnFlushCompleted(rocksdb::DB*, const rocksdb::FlushJobInfo& flush) override {
+    flushed_ = std::max<std::uint64_t>(flushed_, flush.largest_seqno);
   }
-  bool broken() const { return broken_; }
+  std::uint64_t flushed() const { return flushed_; }
 
  private:
-  std::atomic<bool> broken_ = false;
+  std::atomic<std::uint64_t> flushed_ = 0;
 };
 
 RocksStore::RocksStore(std::string path, Options options, Scheduler& scheduler)
@@ -107,7 +150,7 @@ RocksStore::RocksStore(std::string path, Options options, Scheduler& scheduler)
       options_(std::move(options)),
       scheduler_(scheduler),
       on_sync_(std::make_shared<const std::function<void(std::int64_t)>>(options_.on_sync)),
-      log_watch_(std::make_shared<LogWatch>()) {}
+      flush_watch_(std::make_shared<FlushWatch>()) {}
 
 RocksStore::~RocksStore() {
   Close();
@@ -123,18 +166,42 @@ std::variant<std::unique_ptr<RocksStore>, std::string> RocksStore::Open(const st
 
 std::optional<std::string> RocksStore::OpenDb() {
   rocksdb::Options options = DbOptions(options_);
-  rocksdb::Status status = VerifyLog(options, path_);
-  if (!status.ok()) return status.ToString();
-  options.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
-  options.listeners.push_back(log_watch_);
+  options.listeners.push_back(flush_watch_);
   rocksdb::DB* db = nullptr;
-  status = rocksdb::DB::Open(options, path_, &db);
+  const rocksdb::Status status = rocksdb::DB::Open(options, path_, &db);
   if (!status.ok()) return status.ToString();
   db_.reset(db);
+  try {
+    return Recover();
+  } catch (const KvUnreadable& damage) {
+    return damage.what();
+  }
+}
+
+std::optional<std::string> RocksStore::Recover() {
+  log_ =
+      std::make_unique<WriteAheadLog>(*db_->GetEnv(), path_ + "/log", options_.log_segment_bytes);
+  const auto applied = Get(kBatchKey);
+  if (applied) {
+    std::string_view bytes = *applied;
+    batch_ = TakeNumber<std::uint64_t>(bytes);
+  }
+  rocksdb::Status status;
+  const auto apply = [&](std::string_view payload, std::uint64_t last_batch) {
+    rocksdb::WriteBatch writes(payload.size());
+    ReadPayload(payload, writes);
+    if (status.ok()) status = Apply(*db_, writes, last_batch);
+  };
+  if (auto error = log_->Replay(batch_, applied.has_value(), apply)) return error;
+  batch_ = std::max(batch_, log_->last_batch());
+  if (status.ok()) status = db_->Flush(rocksdb::FlushOptions());
+  if (status.ok()) status = log_->Restart(batch_);
+  if (!status.ok()) return status.ToString();
   return std::nullopt;
 }
 
 std::optional<std::string> RocksStore::Get(std::string_view key) {
+  if (const KvBatch::Op* op = pending_.Find(key)) return op->value;
   std::string value;
   const rocksdb::Status status = db_->Get(rocksdb::ReadOptions(), AsSlice(key), &value);
   if (status.ok()) return value;
@@ -143,14 +210,26 @@ std::optional<std::string> RocksStore::Get(std::string_view key) {
 }
 
 void RocksStore::Scan(std::string_view from, std::string_view to, const Visitor& visit) {
+  const auto pending = pending_.Range(from, to);
+  auto next = pending.begin();
+  // False: the visitor has had enough.
+  const auto visit_pending_before = [&](const std::optional<std::string_view>& key) {
+    for (; next != pending.end() && (!key || (*next)->key < *key); ++next)
+      if ((*next)->value && !visit((*next)->key, *(*next)->value)) return false;
+    return true;
+  };
   const rocksdb::Slice end = AsSlice(to);
   rocksdb::ReadOptions options;
   options.iterate_upper_bound = &end;
   const std::unique_ptr<rocksdb::Iterator> at(db_->NewIterator(options));
   for (at->Seek(AsSlice(from)); at->Valid(); at->Next()) {
-    if (!visit(at->key().ToStringView(), at->value().ToStringView())) return;
+    const std::string_view key = at->key().ToStringView();
+    if (!visit_pending_before(key)) return;
+    const bool overwritten = next != pending.end() && (*next)->key == key;
+    if (!overwritten && !visit(key, at->value().ToStringView())) return;
   }
   if (!at->status().ok()) throw KvUnreadable(at->status().ToString());
+  visit_pending_before(std::nullopt);
 }
 
 bool RocksStore::HasSpace() {
@@ -159,25 +238,38 @@ bool RocksStore::HasSpace() {
   return !status.ok() || free_bytes >= options_.space_reserve_bytes;
 }
 
-KvStatus RocksStore::Write(const KvBatch& batch) {
+KvStatus RocksStore::Write(KvBatch batch) {
   if (failed_) return KvStatus::kFailed;
   if (batch.empty()) return KvStatus::kOk;
-  if (!HasSpace()) return KvStatus::kFull;
-
-  rocksdb::WriteBatch writes(batch.bytes() + 16 * batch.ops().size());
-  for (const KvBatch::Op& op : batch.ops()) {
-    if (op.value) {
-      writes.Put(op.key, *op.value);
-    } else {
-      writes.Delete(op.key);
-    }
+  if (tables_full_) {
+    if (commits_posted_ == 0) PostToCommitThread([this] { ApplyAll(); });
+    return KvStatus::kFull;
   }
-  const rocksdb::Status status = db_->Write(rocksdb::WriteOptions(), &writes);
+  if (!HasSpace()) return KvStatus::kFull;
+  pending_.DropFirst(applied_);
+  log_->Reclaim(flush_watch_->flushed());
+  const std::size_t bytes = unsynced_bytes_ + PayloadBytes(batch);
+  if (const rocksdb::Status status = log_->Reserve(bytes); !status.ok()) {
+    if (status.IsNoSpace()) return KvStatus::kFull;
+    Latch("write: " + status.ToString());
+    return KvStatus::kFailed;
+  }
+  ++batch_;
+  unsynced_bytes_ = bytes;
   unsynced_ops_ += batch.ops().size();
-  if (status.ok()) return KvStatus::kOk;
-  if (status.IsNoSpace() && !log_watch_->broken()) return KvStatus::kFull;
-  Latch("write: " + status.ToString());
-  return KvStatus::kFailed;
+  unsynced_.push_back(std::make_shared<const KvBatch>(std::move(batch)));
+  pending_.Add(unsynced_.back());
+  return KvStatus::kOk;
+}
+
+RocksStore::Work RocksStore::TakeWork() {
+  Work work;
+  if (unsynced_.empty()) return work;
+  work.place = log_->Make(unsynced_bytes_, batch_);
+  work.batches = std::exchange(unsynced_, {});
+  unsynced_bytes_ = 0;
+  unsynced_ops_ = 0;
+  return work;
 }
 
 void RocksStore::Sync(std::function<void(KvStatus)> done) {
@@ -188,30 +280,69 @@ void RocksStore::Sync(std::function<void(KvStatus)> done) {
   }
   syncing_ = true;
   const bool small = unsynced_ops_ < options_.inline_sync_max_ops;
-  unsynced_ops_ = 0;
-  if (small && smoothed_sync_us_ < options_.inline_sync_max_us) {
-    SyncLog(std::move(done));
-    return;
-  }
-  if (!commit_thread_) commit_thread_ = std::make_unique<boost::asio::thread_pool>(1);
-  boost::asio::post(*commit_thread_,
-                    [this, done = std::move(done)]() mutable { SyncLog(std::move(done)); });
+  Work work = TakeWork();
+  if (small && smoothed_sync_us_ < options_.inline_sync_max_us && commits_posted_ == 0)
+    return Run(std::move(work), done);
+  PostToCommitThread([this, work = std::move(work), done = std::move(done)]() mutable {
+    Run(std::move(work), done);
+  });
 }
 
-void RocksStore::SyncLog(std::function<void(KvStatus)> done) {
+void RocksStore::PostToCommitThread(std::function<void()> task) {
+  if (!commit_thread_) commit_thread_ = std::make_unique<boost::asio::thread_pool>(1);
+  ++commits_posted_;
+  boost::asio::post(*commit_thread_, [this, task = std::move(task)] {
+    task();
+    --commits_posted_;
+  });
+}
+
+void RocksStore::Run(Work work, const std::function<void(KvStatus)>& done) {
   const auto began = std::chrono::steady_clock::now();
-  const rocksdb::Status status = db_->FlushWAL(true);
+  if (work.place.segment) {
+    std::string payload;
+    payload.reserve(work.place.payload_bytes);
+    for (const auto& batch : work.batches) AppendPayload(payload, *batch);
+    const rocksdb::Status status = WriteAheadLog::Append(work.place, payload);
+    if (!status.ok()) Latch("sync: " + status.ToString());
+  }
   const std::int64_t sync_us = std::chrono::duration_cast<std::chrono::microseconds>(
                                    std::chrono::steady_clock::now() - began)
                                    .count();
-  smoothed_sync_us_ += (sync_us - smoothed_sync_us_) / kSmoothing;
-  if (!status.ok()) Latch("sync: " + status.ToString());
+  smoothed_sync_us_ = smoothed_sync_us_ + (sync_us - smoothed_sync_us_) / kSmoothing;
   const KvStatus outcome = failed_ ? KvStatus::kFailed : KvStatus::kOk;
   syncing_ = false;
-  scheduler_.Post([outcome, sync_us, on_sync = on_sync_, done = std::move(done)] {
+  scheduler_.Post([outcome, sync_us, on_sync = on_sync_, done] {
     if (*on_sync) (*on_sync)(sync_us);
     done(outcome);
   });
+  if (outcome != KvStatus::kOk) return;
+  unapplied_.push_back(std::move(work));
+  ApplyAll();
+}
+
+void RocksStore::ApplyAll() {
+  for (; !unapplied_.empty(); unapplied_.pop_front()) {
+    const Work& work = unapplied_.front();
+    if (!work.place.segment) continue;
+    WriteAheadLog::Applied(work.place, db_->GetLatestSequenceNumber());
+    rocksdb::WriteBatch writes(work.place.payload_bytes + 64);
+    for (const auto& batch : work.batches)
+      for (const KvBatch::Op& op : batch->ops()) {
+        const rocksdb::Status status =
+            op.value ? writes.Put(op.key, *op.value) : writes.Delete(op.key);
+        Check(status.ok(), "a batch fits into memory");
+      }
+    const rocksdb::Status status = Apply(*db_, writes, work.place.last_batch);
+    // The log has it, and so has the next start; until there is room nothing more is taken.
+    if (status.IsNoSpace()) {
+      tables_full_ = true;
+      return;
+    }
+    if (!status.ok()) return Latch("write: " + status.ToString());
+    applied_ += work.batches.size();
+  }
+  tables_full_ = false;
 }
 
 void RocksStore::Latch(const std::string& reason) {
@@ -223,11 +354,8 @@ void RocksStore::Latch(const std::string& reason) {
 KvStatus RocksStore::Close() {
   if (!db_) return failed_ ? KvStatus::kFailed : KvStatus::kOk;
   if (commit_thread_) commit_thread_->join();
-  if (!failed_) {
-    const rocksdb::Status status = db_->FlushWAL(true);
-    if (!status.ok()) Latch("close: " + status.ToString());
-  }
-  // What matters is synced, or latched; files that do not close cannot change that.
+  if (!failed_ && !unsynced_.empty()) Run(TakeWork(), [](KvStatus) {});
+  // What matters is in the log, or latched; tables that are not flushed cannot change that.
   db_->Close().PermitUncheckedError();
   db_.reset();
   return failed_ ? KvStatus::kFailed : KvStatus::kOk;

@@ -1,9 +1,10 @@
-// The disk: RocksDB with its write-ahead log under our own control.
+// The disk: RocksDB under a write-ahead log of our own.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -11,9 +12,12 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "replica/env/kv_store.h"
 #include "replica/env/scheduler.h"
+#include "replica/io/pending_writes.h"
+#include "replica/io/write_ahead_log.h"
 
 namespace boost::asio {
 class thread_pool;
@@ -27,24 +31,22 @@ namespace once {
 
 /// The production implementation of KvStore.
 ///
-/// Write puts a batch into the memtable and into a buffer of the log; Sync writes that buffer to
-/// the log file and syncs it. While syncs are fast they run on the calling thread, because a hop to
-/// another one costs half a fast sync again. Once their smoothed latency reaches
-/// `inline_sync_max_us` they move to a commit thread, so that a slow disk does not hold up reads,
-/// and they come back when the disk is fast again. RocksDB guards the log buffer against a write
-/// during such a sync; what is written meanwhile belongs to the next one.
+/// Write puts a batch where reads see it; Sync writes all such batches to the log as one record,
+/// syncs it, reports, and then puts them into RocksDB, whose own log is off. While syncs are fast
+/// and batches small this happens on the calling thread, because a hop to another one costs half a
+/// fast sync again. Otherwise it moves to a commit thread, and the replica's thread takes in the
+/// next requests meanwhile.
 ///
-/// A full disk. Write reports kFull while less than `space_reserve_bytes` are free, before anything
-/// is stored, and after a background flush that ran out of space, which RocksDB retries by itself
-/// as soon as there is room: neither needs a restart. When the log itself meets the end of the disk
-/// in spite of the reserve, the store latches as after any other log error: RocksDB has then
-/// dropped buffered records whose batches were already visible, and a later sync that succeeded
-/// would acknowledge what is not there.
+/// Every batch carries its number into the tables, so a start knows which records of the log are
+/// missing there, and adds them.
 ///
-/// Start. A torn end of the log is cut back to the last whole batch, in the manner of
-/// kPointInTimeRecovery, which also stops at the gap that a torn older log leaves. That mode would
-/// silently drop synced batches behind a damaged byte too; so the log is read once before, in
-/// the manner of kTolerateCorruptedTailRecords, and Open refuses what only damage can explain.
+/// A full disk. Write reports kFull while less than `space_reserve_bytes` are free, when the log
+/// needs another file and there is no room for it, and while RocksDB cannot flush because there is
+/// none, which it retries by itself; in each case nothing of the batch is stored and no restart is
+/// needed. A record has its place on disk before it is written.
+///
+/// Start. A torn end of the log is cut back to the last whole record. Open refuses what only damage
+/// can explain.
 class RocksStore : public KvStore {
  public:
   struct Options {
@@ -55,6 +57,7 @@ class RocksStore : public KvStore {
     std::size_t inline_sync_max_ops = 24;
     std::uint64_t space_reserve_bytes = 128u << 20;
     std::size_t write_buffer_bytes = 32u << 20;  // two of them, and a log of about that size
+    std::size_t log_segment_bytes = 16u << 20;
     std::size_t block_cache_bytes = 32u << 20;
     std::function<void(std::int64_t sync_us)> on_sync = nullptr;  // called on the replica's thread
     rocksdb::Env* env = nullptr;  // borrowed; empty: the file system of the machine
@@ -69,7 +72,7 @@ class RocksStore : public KvStore {
 
   std::optional<std::string> Get(std::string_view key) override;
   void Scan(std::string_view from, std::string_view to, const Visitor& visit) override;
-  KvStatus Write(const KvBatch& batch) override;
+  KvStatus Write(KvBatch batch) override;
   void Sync(std::function<void(KvStatus)> done) override;
 
   /// Waits for a sync under way (its `done` is still posted), makes everything written durable and
@@ -81,28 +84,45 @@ class RocksStore : public KvStore {
   std::string failure() const;
 
  private:
-  class LogWatch;
+  class FlushWatch;
 
   RocksStore(std::string path, Options options, Scheduler& scheduler);
   std::optional<std::string> OpenDb();
+  /// Brings the tables to where the log is, and begins a new log.
+  std::optional<std::string> Recover();
   bool HasSpace();
-  /// Runs on either thread.
-  void SyncLog(std::function<void(KvStatus)> done);
+  /// What one sync makes durable.
+  struct Work {
+    WriteAheadLog::Place place;
+    std::vector<PendingWrites::Batch> batches;
+  };
+  Work TakeWork();
+  void PostToCommitThread(std::function<void()> task);
+  // These run on either thread, one at a time.
+  void Run(Work work, const std::function<void(KvStatus)>& done);
+  void ApplyAll();
   void Latch(const std::string& reason);
 
   const std::string path_;
   const Options options_;
   Scheduler& scheduler_;
   std::shared_ptr<const std::function<void(std::int64_t)>> on_sync_;
-  std::shared_ptr<LogWatch> log_watch_;
+  std::shared_ptr<FlushWatch> flush_watch_;
   std::unique_ptr<rocksdb::DB> db_;
+  std::unique_ptr<WriteAheadLog> log_;
+  std::uint64_t batch_ = 0;  // the last one written
+  PendingWrites pending_;
+  std::vector<PendingWrites::Batch> unsynced_;
+  std::size_t unsynced_bytes_ = 0;
+  std::size_t unsynced_ops_ = 0;
   std::unique_ptr<boost::asio::thread_pool> commit_thread_;  // made when first needed
 
-  // Written by the thread that syncs; at most one does, and `syncing_` hands them over.
-  std::int64_t smoothed_sync_us_ = 0;
-  std::size_t unsynced_ops_ = 0;
+  std::deque<Work> unapplied_;              // of the thread that commits
+  std::atomic<std::uint64_t> applied_ = 0;  // batches, since the start
+  std::atomic<bool> tables_full_ = false;   // RocksDB takes nothing until there is room
+  std::atomic<int> commits_posted_ = 0;     // the commit thread is at work, or will be
+  std::atomic<std::int64_t> smoothed_sync_us_ = 0;
   std::atomic<bool> syncing_ = false;
-
   std::atomic<bool> failed_ = false;
   mutable std::mutex failure_mutex_;
   std::string failure_;

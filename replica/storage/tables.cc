@@ -138,7 +138,7 @@ KvStatus Tables::Flush() {
       batch.Delete(key);
   }
   batch.Put(keys::Head(), head_.SerializeAsString());
-  const KvStatus status = store_.Write(batch);
+  const KvStatus status = store_.Write(std::move(batch));
   if (status == KvStatus::kFull) {
     Rollback();
     return status;

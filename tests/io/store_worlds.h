@@ -76,11 +76,15 @@ class RocksWorld {
     Open();
   }
   /// What is in the files now is all that the next process finds.
-  void Crash() {
+  void Abandon() {
     const std::filesystem::path before = path();
     ++generation_;
     std::filesystem::copy(before, path(), std::filesystem::copy_options::recursive);
-    Restart();
+    Close();
+  }
+  void Crash() {
+    Abandon();
+    Open();
   }
   /// The error of an attempt to open, if it is refused.
   std::optional<std::string> TryOpen() {
