@@ -20,13 +20,25 @@ constexpr std::size_t kFingerprintBytesMax = 1024;
 constexpr std::size_t kStoredHeadersMax = 64;
 
 // A claim id says where the slot is, so that no index is needed: run id, '.', slot.
-std::string ClaimId(std::string_view run_id, std::string_view hash) {
-  return std::string(run_id) + "." + Base64Url(hash);
+void AppendClaimId(std::string& out, std::string_view run_id, std::string_view hash) {
+  out.append(run_id).append(1, '.');
+  AppendBase64Url(out, hash);
+}
+
+void AppendNumber(std::string& out, std::uint64_t number) {
+  char digits[20];
+  out.append(digits, std::to_chars(digits, digits + sizeof digits, number).ptr);
 }
 
 struct ClaimRef {
   std::string run_id;
   std::string hash;
+};
+
+// What a caller must say to change a claim.
+struct OwnedClaim {
+  ClaimRef ref;
+  std::uint64_t fence;
 };
 
 std::optional<ClaimRef> ParseClaimId(std::string_view id) {
@@ -61,7 +73,8 @@ const char* StateName(ClaimState state) {
 }
 
 void AppendOutcome(std::string& out, const Outcome& outcome) {
-  out += R"(,"outcome":{"status":)" + std::to_string(outcome.status()) + R"(,"headers":{)";
+  AppendNumber(out.append(R"(,"outcome":{"status":)"), outcome.status());
+  out += R"(,"headers":{)";
   for (const Header& header : outcome.headers()) {
     if (out.back() != '{') out += ',';
     AppendJsonString(out, header.name());
@@ -81,18 +94,24 @@ HttpReply ClaimReply(int status, const Claim& claim, const std::string& hash,
                      const Outcome* outcome) {
   HttpReply reply;
   reply.status = status;
+  reply.headers.reserve(3);
   reply.headers.emplace_back("Content-Type", "application/json");
-  reply.headers.emplace_back("ETag", "\"" + std::to_string(claim.fence()) + "\"");
+  std::string& tag = reply.headers.emplace_back("ETag", "\"").second;
+  AppendNumber(tag, claim.fence());
+  tag += '"';
   std::string& out = reply.body;
-  out.reserve(256 + (outcome ? outcome->body().size() * 5 / 4 : 0));
-  out += R"({"claimId":")" + ClaimId(claim.run_id(), hash) + R"(","runId":")" + claim.run_id() +
-         R"(","state":")" + StateName(claim.state()) + R"(","fence":)" +
-         std::to_string(claim.fence()) + R"(,"tries":)" + std::to_string(claim.tries());
-  if (claim.state() == PENDING)
-    out += R"(,"leaseMs":)" + std::to_string(claim.lease_ms()) + R"(,"leaseUntil":")" +
-           Timestamp(claim.lease_until_ms()) + '"';
-  else if (claim.expires_ms() != kNeverMs)
-    out += R"(,"expiresAt":")" + Timestamp(claim.expires_ms()) + '"';
+  out.reserve(384 + (outcome ? outcome->body().size() * 9 / 8 : 0));
+  AppendClaimId(out.append(R"({"claimId":")"), claim.run_id(), hash);
+  out.append(R"(","runId":")").append(claim.run_id());
+  out.append(R"(","state":")").append(StateName(claim.state()));
+  AppendNumber(out.append(R"(","fence":)"), claim.fence());
+  AppendNumber(out.append(R"(,"tries":)"), claim.tries());
+  if (claim.state() == PENDING) {
+    AppendNumber(out.append(R"(,"leaseMs":)"), static_cast<std::uint64_t>(claim.lease_ms()));
+    out.append(R"(,"leaseUntil":")").append(Timestamp(claim.lease_until_ms())).append(1, '"');
+  } else if (claim.expires_ms() != kNeverMs) {
+    out.append(R"(,"expiresAt":")").append(Timestamp(claim.expires_ms())).append(1, '"');
+  }
   if (outcome) AppendOutcome(out, *outcome);
   out += '}';
   return reply;
@@ -107,6 +126,27 @@ std::optional<std::uint64_t> Fence(const HttpRequest& request) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), fence);
   if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return fence;
+}
+
+// The claim of the path and the fence of the header; answers the call itself when one is missing.
+std::optional<OwnedClaim> ReadOwnedClaim(const Call& call) {
+  auto ref = ParseClaimId(call.Parameter("claimId"));
+  const auto fence = Fence(call.request);
+  if (ref && fence) return OwnedClaim{std::move(*ref), *fence};
+  if (!ref)
+    call.Fail(404, "claim_not_found", "No such claim.");
+  else
+    call.Fail(428, "fence_required", "Say the claim's fence in If-Match, as \"12\".");
+  return std::nullopt;
+}
+
+// Settle or Renew: whose claim it is, and under which fence.
+template <typename Change>
+void Name(Change& change, const Call& call, const OwnedClaim& owned) {
+  change.set_tenant(call.who.tenant);
+  change.set_hash(owned.ref.hash);
+  change.set_run_id(owned.ref.run_id);
+  change.set_fence(owned.fence);
 }
 
 bool IsToken(std::string_view name) {
@@ -251,11 +291,8 @@ void Api::GetClaim(Call& call) {
 }
 
 void Api::SettleClaimRoute(Call& call) {
-  const auto ref = ParseClaimId(call.Parameter("claimId"));
-  if (!ref) return call.Fail(404, "claim_not_found", "No such claim.");
-  const auto fence = Fence(call.request);
-  if (!fence)
-    return call.Fail(428, "fence_required", "Say the claim's fence in If-Match, as \"12\".");
+  const auto owned = ReadOwnedClaim(call);
+  if (!owned) return;
   const CanonicalJson canonical = Canonicalize(call.request.body);
   if (!canonical.text)
     return call.Fail(400, "validation_error",
@@ -273,26 +310,17 @@ void Api::SettleClaimRoute(Call& call) {
     return call.Fail(400, "validation_error",
                      "state must be completed, terminal-failure or retryable-failure.");
   settle.set_state(*state);
-  settle.set_tenant(call.who.tenant);
-  settle.set_hash(ref->hash);
-  settle.set_run_id(ref->run_id);
-  settle.set_fence(*fence);
+  Name(settle, call, *owned);
   SettleWith(call, std::move(command), 200);
 }
 
 void Api::ReleaseClaim(Call& call) {
-  const auto ref = ParseClaimId(call.Parameter("claimId"));
-  if (!ref) return call.Fail(404, "claim_not_found", "No such claim.");
-  const auto fence = Fence(call.request);
-  if (!fence)
-    return call.Fail(428, "fence_required", "Say the claim's fence in If-Match, as \"12\".");
+  const auto owned = ReadOwnedClaim(call);
+  if (!owned) return;
   Command command;
   Settle& settle = *command.mutable_settle();
   settle.set_state(RELEASED);
-  settle.set_tenant(call.who.tenant);
-  settle.set_hash(ref->hash);
-  settle.set_run_id(ref->run_id);
-  settle.set_fence(*fence);
+  Name(settle, call, *owned);
   SettleWith(call, std::move(command), 204);
 }
 
@@ -316,11 +344,8 @@ void Api::SettleWith(Call& call, Command command, int status) {
 }
 
 void Api::RenewClaimRoute(Call& call) {
-  const auto ref = ParseClaimId(call.Parameter("claimId"));
-  if (!ref) return call.Fail(404, "claim_not_found", "No such claim.");
-  const auto fence = Fence(call.request);
-  if (!fence)
-    return call.Fail(428, "fence_required", "Say the claim's fence in If-Match, as \"12\".");
+  const auto owned = ReadOwnedClaim(call);
+  if (!owned) return;
   Command command;
   Renew& renew = *command.mutable_renew();
   renew.set_lease_ms(config_.lease_ms);
@@ -334,10 +359,7 @@ void Api::RenewClaimRoute(Call& call) {
       return call.Fail(400, "validation_error", "leaseSeconds is out of range.");
     if (seconds) renew.set_lease_ms(*seconds * 1000);
   }
-  renew.set_tenant(call.who.tenant);
-  renew.set_hash(ref->hash);
-  renew.set_run_id(ref->run_id);
-  renew.set_fence(*fence);
+  Name(renew, call, *owned);
   replica_.Submit(std::move(command), [this, respond = call.respond, tenant = call.who.tenant,
                                        as_problem = call.as_problem](const Answer& answer) {
     if (answer.kind == Answer::Kind::kStaleFence)

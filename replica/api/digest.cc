@@ -3,6 +3,7 @@
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "replica/env/check.h"
@@ -35,17 +36,16 @@ std::array<char, 8> LengthPrefix(std::size_t size) {
   return prefix;
 }
 
-std::string EncodeBase64(std::string_view bytes, std::string_view alphabet) {
-  std::string text;
-  text.reserve((bytes.size() + 2) / 3 * 4);
-  std::uint32_t bits = 0;
-  int pending = 0;
-  for (const char byte : bytes) {
-    bits = (bits << 8 | static_cast<std::uint8_t>(byte)) & 0xffff;
-    for (pending += 8; pending >= 6; pending -= 6) text += alphabet[bits >> (pending - 6) & 63];
+void EncodeBase64(std::string& out, std::string_view bytes, std::string_view alphabet) {
+  const auto byte = [bytes](std::size_t at) -> std::uint32_t {
+    return at < bytes.size() ? static_cast<std::uint8_t>(bytes[at]) : 0;
+  };
+  for (std::size_t at = 0; at < bytes.size(); at += 3) {
+    const std::uint32_t bits = byte(at) << 16 | byte(at + 1) << 8 | byte(at + 2);
+    const char symbols[] = {alphabet[bits >> 18], alphabet[bits >> 12 & 63],
+                            alphabet[bits >> 6 & 63], alphabet[bits & 63]};
+    out.append(symbols, std::min<std::size_t>(bytes.size() - at, 3) + 1);
   }
-  if (pending > 0) text += alphabet[bits << (6 - pending) & 63];
-  return text;
 }
 
 constexpr std::array<std::int8_t, 256> kBase64Values = [] {
@@ -111,12 +111,20 @@ std::string Hex(std::string_view bytes) {
   return text;
 }
 
+void AppendBase64Url(std::string& out, std::string_view bytes) {
+  EncodeBase64(out, bytes, kBase64UrlAlphabet);
+}
+
 std::string Base64Url(std::string_view bytes) {
-  return EncodeBase64(bytes, kBase64UrlAlphabet);
+  std::string text;
+  AppendBase64Url(text, bytes);
+  return text;
 }
 
 std::string Base64(std::string_view bytes) {
-  std::string text = EncodeBase64(bytes, kBase64Alphabet);
+  std::string text;
+  text.reserve((bytes.size() + 2) / 3 * 4);
+  EncodeBase64(text, bytes, kBase64Alphabet);
   text.append((4 - text.size() % 4) % 4, '=');
   return text;
 }

@@ -45,6 +45,7 @@ void AppendPart(std::string& out, std::string_view part);
 std::string Hex(std::string_view bytes);
 /// RFC 4648 §5, without padding.
 std::string Base64Url(std::string_view bytes);
+void AppendBase64Url(std::string& out, std::string_view bytes);
 /// RFC 4648 §4, padded.
 std::string Base64(std::string_view bytes);
 /// Inverse of Base64, and of nothing else: white space, missing padding, the URL alphabet and

@@ -4,6 +4,7 @@
 #include <array>
 #include <boost/json.hpp>
 #include <charconv>
+#include <cstring>
 
 namespace once {
 namespace {
@@ -38,6 +39,25 @@ constexpr std::array<bool, 256> kNeedsEscape = [] {
   needs['"'] = needs['\\'] = true;
   return needs;
 }();
+
+// How many bytes at the start of `text` go into a string as they are. Eight at a time: a byte of
+// `stops` has its highest bit set when its character is below 0x20, a quote or a backslash (or
+// follows one that is, by a carry; then the bytewise loop decides).
+std::size_t CleanPrefix(std::string_view text) {
+  constexpr std::uint64_t kOnes = 0x0101010101010101u;
+  constexpr std::uint64_t kHighs = 0x8080808080808080u;
+  std::size_t clean = 0;
+  for (; clean + 8 <= text.size(); clean += 8) {
+    std::uint64_t word;
+    std::memcpy(&word, text.data() + clean, sizeof word);
+    const auto zero_byte = [](std::uint64_t bytes) { return (bytes - kOnes) & ~bytes; };
+    const std::uint64_t stops = zero_byte(word ^ kOnes * '"') | zero_byte(word ^ kOnes * '\\') |
+                                ((word - kOnes * 0x20) & ~word);
+    if (stops & kHighs) break;
+  }
+  while (clean < text.size() && !kNeedsEscape[static_cast<unsigned char>(text[clean])]) ++clean;
+  return clean;
+}
 
 }  // namespace
 
@@ -93,12 +113,12 @@ std::string UnescapeJson(std::string_view literal) {
 void AppendJsonString(std::string& out, std::string_view text) {
   static constexpr char kHex[] = "0123456789abcdef";
   out += '"';
-  std::size_t clean = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const unsigned char c = static_cast<unsigned char>(text[i]);
-    if (!kNeedsEscape[c]) continue;
-    out.append(text, clean, i - clean);
-    clean = i + 1;
+  while (true) {
+    const std::size_t clean = CleanPrefix(text);
+    out.append(text.substr(0, clean));
+    if (clean == text.size()) break;
+    const unsigned char c = static_cast<unsigned char>(text[clean]);
+    text.remove_prefix(clean + 1);
     if (c == '"' || c == '\\') {
       out += '\\';
       out += static_cast<char>(c);
@@ -114,7 +134,6 @@ void AppendJsonString(std::string& out, std::string_view text) {
       out += kHex[c & 15];
     }
   }
-  out.append(text, clean, std::string_view::npos);
   out += '"';
 }
 

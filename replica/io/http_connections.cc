@@ -49,6 +49,15 @@ void HttpConnections::Remove(HttpSession& session) {
   if (sessions_.empty() && on_empty_) std::exchange(on_empty_, nullptr)();
 }
 
+bool HttpConnections::Gather(std::shared_ptr<HttpSession> session) {
+  gathered_.push_back(std::move(session));
+  return gathered_.size() == 1;
+}
+
+void HttpConnections::FlushGathered() {
+  for (const auto& session : std::exchange(gathered_, {})) session->Flush();
+}
+
 template <class Action>
 void HttpConnections::ForEach(Action action) {
   for (auto next = sessions_.begin(); next != sessions_.end();) {

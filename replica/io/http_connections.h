@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "replica/api/http.h"
 #include "replica/limits.h"
@@ -34,6 +35,8 @@ class HttpSession {
   virtual void StartRefused() = 0;
   /// Acts on a deadline that has passed.
   virtual void Sweep() = 0;
+  /// Sends the answers that were gathered.
+  virtual void Flush() = 0;
   /// Closes when nothing is under way, otherwise after the current answer. A stream is ended.
   virtual void Finish() = 0;
   /// Closes now.
@@ -68,6 +71,12 @@ class HttpConnections {
   void Finish(std::function<void()> empty);
   void Abort();
 
+  /// Notes that `session` has an answer to send. True for the first since the last FlushGathered:
+  /// the caller sees to it that one follows when the event loop has handled what it holds. Sent
+  /// together, answers wake a client once; sent one by one, each may wake it anew.
+  bool Gather(std::shared_ptr<HttpSession> session);
+  void FlushGathered();
+
   /// The end of a span that starts now; late by at most two sweeps, never early.
   std::int64_t DeadlineIn(std::int64_t span_ms) const { return now_ms_ + kSweepMs + span_ms; }
   bool Passed(std::int64_t deadline_ms) const { return now_ms_ >= deadline_ms; }
@@ -86,6 +95,7 @@ class HttpConnections {
   void ForEach(Action action);
 
   std::list<std::shared_ptr<HttpSession>> sessions_;
+  std::vector<std::shared_ptr<HttpSession>> gathered_;
   std::unordered_map<std::string, std::size_t> per_address_;  // served ones only
   std::size_t served_ = 0;
   std::size_t refusing_ = 0;

@@ -5,6 +5,7 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/ssl/stream.hpp>
 #include <optional>
 #include <type_traits>
@@ -26,6 +27,7 @@ using TlsStream = asio::ssl::stream<Socket>;
 constexpr std::int64_t kDrainMs = 2000;
 constexpr std::size_t kWasteBytesMax = 16 * 1024 * 1024;
 constexpr std::size_t kKeptBytesMax = 64 * 1024;
+constexpr std::size_t kGatheredBytesMax = 16 * 1024;
 
 template <class Stream>
 class Session final : public HttpSession,
@@ -41,6 +43,7 @@ class Session final : public HttpSession,
   void Start() override;
   void StartRefused() override;
   void Sweep() override;
+  void Flush() override;
   void Finish() override;
   void Abort() override { Drop(); }
 
@@ -79,6 +82,7 @@ class Session final : public HttpSession,
   void Answer(std::uint64_t ticket, HttpReply reply);
   void Refuse(const HttpFault& fault);
   void Deliver();
+  bool Gather();
 
   /// Where bytes to be sent are appended; Push then sends them.
   std::string& Tail() { return writing_ ? queue_ : out_; }
@@ -107,8 +111,9 @@ class Session final : public HttpSession,
 
   std::string out_;  // being sent, from sent_ on
   std::size_t sent_ = 0;
-  std::string queue_;     // goes when out_ is sent
-  bool writing_ = false;  // an asynchronous write is under way
+  std::string queue_;      // goes when out_ is sent
+  bool writing_ = false;   // an asynchronous write is under way
+  bool gathered_ = false;  // Flush will be called
   std::size_t wasted_bytes_ = 0;
 };
 
@@ -163,10 +168,20 @@ void Session<Stream>::Sweep() {
 }
 
 template <class Stream>
+void Session<Stream>::Flush() {
+  gathered_ = false;
+  if (phase_ != Phase::kClosed && !writing_ && !out_.empty()) Push();
+}
+
+template <class Stream>
 void Session<Stream>::Finish() {
   if (phase_ == Phase::kStreaming) return Close();
-  const bool idle = phase_ == Phase::kReading && reader_.stage() == RequestReader::Stage::kIdle;
-  if (idle || phase_ == Phase::kHandshake) Drop();
+  if (phase_ == Phase::kHandshake) return Drop();
+  if (phase_ != Phase::kReading || reader_.stage() != RequestReader::Stage::kIdle) return;
+  Flush();
+  if (!writing_) return Drop();
+  phase_ = Phase::kAnswering;  // the client has not taken all of the last answer
+  form_.keep_alive = false;
 }
 
 /// Serves what is in the buffer, request by request, until bytes, the service or the client must be
@@ -189,7 +204,7 @@ void Session<Stream>::Advance() {
 template <class Stream>
 void Session<Stream>::AwaitBytes() {
   const auto stage = reader_.stage();
-  if (stage == RequestReader::Stage::kIdle && connections_->finishing()) return Drop();
+  if (stage == RequestReader::Stage::kIdle && connections_->finishing()) return Finish();
   if (reader_.TakeContinue()) {
     Tail() += kContinue;
     Push();
@@ -273,8 +288,22 @@ void Session<Stream>::Refuse(const HttpFault& fault) {
   Deliver();
 }
 
+/// Leaves an answer that is not the connection's last to FlushGathered.
+template <class Stream>
+bool Session<Stream>::Gather() {
+  if (!kPlain || phase_ != Phase::kAnswering || !form_.keep_alive || writing_) return false;
+  if (out_.size() > kGatheredBytesMax) return false;
+  if (!gathered_ && connections_->Gather(this->shared_from_this()))
+    asio::post(stream_.get_executor(),
+               [connections = connections_] { connections->FlushGathered(); });
+  gathered_ = true;
+  EndAnswer();
+  return true;
+}
+
 template <class Stream>
 void Session<Stream>::Deliver() {
+  if (Gather()) return;
   const bool sent = Push();
   if (phase_ == Phase::kAnswering && sent) return EndAnswer();
   if (phase_ != Phase::kStreaming) return;

@@ -84,7 +84,6 @@ bool Ledger::IsFull() const {
 }
 
 bool Ledger::MakeRoom(std::int64_t now_ms, Answer& answer) {
-  if (!IsFull()) return true;
   ExpireSlots(now_ms, kExpireForRoom, answer);
   if (!IsFull()) return true;
   if (!options_.evict_oldest) return false;

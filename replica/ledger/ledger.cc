@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "conflict/forget.h"
+#include "conflict/mutation.h"
 #include "conflict/window.h"
 #include "replica/env/check.h"
-#include "conflict/mutation.h"
 #include "replica/ledger/effects.h"
 #include "replica/ledger/run_id.h"
 
@@ -91,13 +91,13 @@ Answer Ledger::Apply(const Command& command, Stamp stamp) {
 Answer Ledger::Begin_(const Begin& begin, const Stamp& stamp) {
   const std::string& hash = begin.slot().hash();
   Slot* slot = tables_.FindSlot(hash);
-  Answer room;
+  std::optional<Answer> room;
   const bool fresh = slot == nullptr;
   bool changed = false;
   if (fresh) {
-    if (!MakeRoom(stamp.now_ms, room)) {
-      room.kind = Answer::Kind::kFull;
-      return room;
+    if (IsFull() && !MakeRoom(stamp.now_ms, room.emplace())) {
+      room->kind = Answer::Kind::kFull;
+      return std::move(*room);
     }
     slot = &tables_.NewSlot(hash);
     slot->set_format(kSlotFormat);
@@ -120,8 +120,10 @@ Answer Ledger::Begin_(const Begin& begin, const Stamp& stamp) {
   Answer answer = AboutClaim(kKinds[static_cast<int>(result.begun)], *result.claim, hash);
   answer.reclaimed = result.reclaimed;
   answer.mismatched = result.mismatched;
-  answer.expired = room.expired;
-  answer.evicted = room.evicted;
+  if (room) {
+    answer.expired = room->expired;
+    answer.evicted = room->evicted;
+  }
   if (answer.kind == Answer::Kind::kReplay) answer.outcome = result.claim->outcome();
   if (answer.kind == Answer::Kind::kInFlight)
     answer.retry_after_ms =
