@@ -10,6 +10,7 @@ inline constexpr std::size_t kKeyBytesMax = 255;       // after unquoting
 inline constexpr std::size_t kEndpointBytesMax = 512;  // of the claim API's `endpoint`
 inline constexpr std::size_t kJsonDepthMax = 64;
 inline constexpr std::size_t kRunIdBytes = 26;
+inline constexpr std::size_t kReplayCacheBytesMax = 24u << 20;
 inline constexpr std::int64_t kLeaseMsMax = 7ll * 24 * 3600 * 1000;  // of any region's lease_ms_max
 
 struct Limits {

@@ -71,7 +71,7 @@ Stamp Replica::NextStamp() {
 }
 
 void Replica::Submit(Command command, Done done) {
-  if (!started_ || stopping_) return done(Unavailable());
+  if (!Answering()) return done(Unavailable());
   const bool begins = command.has_begin() || command.has_mutation();
   const bool recall_only = commit_.failed() || (begins && !clock_.Safe());
   Answer answer;

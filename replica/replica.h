@@ -64,6 +64,8 @@ class Replica {
   }
   Tables& tables() { return tables_; }
 
+  /// True while commands are taken at all; a stored, durable answer may then be given.
+  bool Answering() const { return started_ && !stopping_; }
   /// May this node promise anything? Empty, or why not.
   std::string Unready();
   Policies& policies() { return policies_; }

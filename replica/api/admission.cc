@@ -1,13 +1,14 @@
 // Layer 1: a mutating request with a key happens once, and its duplicates get its answer.
 #include <algorithm>
 
+#include "conflict/window.h"
 #include "replica/api/api.h"
 #include "replica/api/digest.h"
 #include "replica/api/errors.h"
 #include "replica/api/fingerprint.h"
 #include "replica/api/idempotency_key.h"
-#include "replica/ledger/run_id.h"
 #include "replica/api/json_value.h"
+#include "replica/ledger/run_id.h"
 
 namespace once {
 namespace {
@@ -60,6 +61,23 @@ bool Api::FillBegin(Call& call, Surface surface, std::string_view endpoint, Begi
   return true;
 }
 
+bool Api::Replay(const Call& call, const Begin& begin) {
+  if (!replica_.Answering()) return false;
+  const HttpReply* reply =
+      replays_.Find(begin.slot().hash(), begin.fingerprint(), replica_.NowMillis());
+  if (!reply) return false;
+  metrics_.Count(Metrics::Event::kReplay, call.who.tenant, begin.slot().endpoint());
+  call.respond(*reply);
+  return true;
+}
+
+// Only what every later duplicate would get: the answer of a claim that is final, to a request that
+// is the same.
+void Api::KeepReplay(const Answer& answer, const std::string& fingerprint, const HttpReply& reply) {
+  if (answer.mismatched || !IsFinal(answer.claim)) return;
+  replays_.Put(answer.hash, fingerprint, answer.claim.expires_ms(), reply);
+}
+
 void Api::Mutate(Call& call, Mutation mutation, std::int64_t admission_ms) {
   const std::string endpoint = call.route.Endpoint();
   Begin begin;
@@ -76,6 +94,7 @@ void Api::Mutate(Call& call, Mutation mutation, std::int64_t admission_ms) {
     if (!result.fingerprint) return call.Fail(400, "validation_error", result.error.reason);
     begin.set_fingerprint(std::move(result.fingerprint->bytes));
     begin.set_fingerprint_version(result.fingerprint->version);
+    if (!call.as_problem && Replay(call, begin)) return;
     *mutation.mutable_begin() = std::move(begin);
   }
   mutation.set_tenant(call.who.tenant);
@@ -84,9 +103,13 @@ void Api::Mutate(Call& call, Mutation mutation, std::int64_t admission_ms) {
   Command command;
   *command.mutable_mutation() = std::move(mutation);
   const auto done = [this, respond = call.respond, tenant = call.who.tenant, endpoint, keyed,
+                     fingerprint = command.mutation().begin().fingerprint(),
                      as_problem = call.as_problem](const Answer& answer) {
     CountAnswer(answer, tenant, endpoint);
-    respond(MutationReply(answer, keyed, as_problem));
+    HttpReply reply = MutationReply(answer, keyed, as_problem);
+    if (keyed && !as_problem && answer.kind == Answer::Kind::kReplay)
+      KeepReplay(answer, fingerprint, reply);
+    respond(std::move(reply));
   };
   if (!home.empty()) return forward_(home, command, done);
   Execute(std::move(command), WaitMillis(call.request), admission_ms, done);

@@ -51,8 +51,15 @@ Api::Api(Replica& replica, const Config& config, Credentials credentials, Metric
       metrics_(metrics),
       log_(std::move(log)),
       rate_limit_(config.limits.tenant_requests_per_second, config.limits.tenant_burst),
-      connections_([] { return 0; }) {
+      connections_([] { return 0; }),
+      replays_(kReplayCacheBytesMax) {
   KeepStreamsAlive();
+  replica_.tables().SetSlotListener([this](std::string_view hash) {
+    if (hash.empty())
+      replays_.Clear();
+    else
+      replays_.Erase(hash);
+  });
   replica_.SetConflictListener([this](const Conflict& conflict) {
     log_("dedup.conflict-resolved", "winner=" + conflict.winner() + " loser=" + conflict.loser() +
                                         " pair=" + conflict.region_pair());

@@ -11,6 +11,7 @@
 
 #include "replica/api/http.h"
 #include "replica/api/lamport_log.h"
+#include "replica/api/replay_cache.h"
 #include "replica/api/route.h"
 #include "replica/config.h"
 #include "replica/credentials.h"
@@ -76,6 +77,9 @@ class Api : public HttpService {
   void CountAnswer(const Answer& answer, const std::string& tenant, const std::string& endpoint);
   HttpReply Refusal(const Answer& answer, bool as_problem) const;
   bool FillBegin(Call& call, Surface surface, std::string_view endpoint, Begin& begin);
+  // Answers a duplicate whose final answer is at hand; false: the ledger must be asked.
+  bool Replay(const Call& call, const Begin& begin);
+  void KeepReplay(const Answer& answer, const std::string& fingerprint, const HttpReply& reply);
   std::int64_t WaitMillis(const HttpRequest& request) const;
 
   // Operations, in the order of the routing table.
@@ -142,6 +146,7 @@ class Api : public HttpService {
   std::unordered_map<std::string, std::vector<Stream>> streams_;
   std::vector<ConflictStream> conflict_streams_;
   LamportLog lamport_log_;
+  ReplayCache replays_;
 };
 
 }  // namespace once

@@ -255,19 +255,20 @@ void Api::BeginClaim(Call& call) {
     if (!seconds) return call.Fail(400, "validation_error", "leaseSeconds is out of range.");
     begin.set_lease_ms(*seconds * 1000);
   }
-  replica_.SubmitOrWait(std::move(command), WaitMillis(call.request),
-                        [this, respond = call.respond, tenant = call.who.tenant,
-                         endpoint = *endpoint, as_problem = call.as_problem](const Answer& answer) {
-                          CountAnswer(answer, tenant, endpoint);
-                          if (answer.kind == Answer::Kind::kExecute)
-                            return respond(ClaimReply(201, answer.claim, answer.hash, nullptr));
-                          if (answer.kind != Answer::Kind::kReplay)
-                            return respond(Refusal(answer, as_problem));
-                          HttpReply reply =
-                              ClaimReply(200, answer.claim, answer.hash, &answer.outcome);
-                          reply.headers.emplace_back("openwop-Idempotent-Replay", "true");
-                          respond(std::move(reply));
-                        });
+  if (Replay(call, begin)) return;
+  const auto done = [this, respond = call.respond, tenant = call.who.tenant, endpoint = *endpoint,
+                     fingerprint = begin.fingerprint(),
+                     as_problem = call.as_problem](const Answer& answer) {
+    CountAnswer(answer, tenant, endpoint);
+    if (answer.kind == Answer::Kind::kExecute)
+      return respond(ClaimReply(201, answer.claim, answer.hash, nullptr));
+    if (answer.kind != Answer::Kind::kReplay) return respond(Refusal(answer, as_problem));
+    HttpReply reply = ClaimReply(200, answer.claim, answer.hash, &answer.outcome);
+    reply.headers.emplace_back("openwop-Idempotent-Replay", "true");
+    KeepReplay(answer, fingerprint, reply);
+    respond(std::move(reply));
+  };
+  replica_.SubmitOrWait(std::move(command), WaitMillis(call.request), done);
 }
 
 void Api::GetClaim(Call& call) {

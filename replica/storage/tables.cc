@@ -84,6 +84,7 @@ Tables::Order::iterator Tables::Insert(std::string_view hash) {
 }
 
 void Tables::MarkDirty(Order::iterator hot) {
+  if (slot_listener_) slot_listener_(hot->hash);
   if (!hot->dirty) {
     hot->dirty = true;
     dirty_.push_back(hot);
@@ -169,6 +170,7 @@ void Tables::Rollback() {
   head_.Clear();
   if (const auto bytes = store_.Get(keys::Head())) head_ = Parse<Head>(*bytes);
   ++open_batch_;
+  if (slot_listener_) slot_listener_({});
   if (rolled_back_) rolled_back_();
 }
 

@@ -38,6 +38,11 @@ class Tables {
   /// Must follow every change of a slot that FindSlot returned.
   void Touch(std::string_view hash);
   void EraseSlot(std::string_view hash);
+  /// Called when a slot changes, before anything else sees the change; with an empty hash when all
+  /// may have. Not set: nobody listens.
+  void SetSlotListener(std::function<void(std::string_view hash)> listener) {
+    slot_listener_ = std::move(listener);
+  }
   /// The batch that makes the slot's present state durable; 0 when it came from disk, or is not
   /// there.
   std::uint64_t BatchOf(std::string_view hash) const;
@@ -144,6 +149,7 @@ class Tables {
   std::map<std::string, std::optional<std::string>, std::less<>> pending_;
   std::function<void(const Shipment&)> shipper_;
   std::function<void()> rolled_back_;
+  std::function<void(std::string_view)> slot_listener_;
   Shipment shipment_;
   std::set<std::pair<std::string, std::string>> shipped_;  // what shipment_ holds
   std::uint64_t open_batch_ = 1;

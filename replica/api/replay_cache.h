@@ -1,0 +1,54 @@
+// Final answers, ready to send.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "replica/api/http.h"
+
+namespace once {
+
+/// A final answer never changes, so a duplicate that asks the same needs neither the ledger nor a
+/// second rendering. What is kept here must be taken out as soon as its slot changes in any way,
+/// and is served only up to the expiry of its claim; past that the ledger decides.
+///
+/// Two generations, each bounded by half of `bytes_max`: an entry that is asked for moves to the
+/// young one, and when that is full the old one goes.
+class ReplayCache {
+ public:
+  explicit ReplayCache(std::size_t bytes_max) : generation_bytes_max_(bytes_max / 2) {}
+
+  /// The answer to a request with that fingerprint, or null. Valid until the next call.
+  const HttpReply* Find(std::string_view slot_hash, std::string_view fingerprint,
+                        std::int64_t now_ms);
+  void Put(std::string_view slot_hash, std::string_view fingerprint, std::int64_t expires_ms,
+           const HttpReply& reply);
+  void Erase(std::string_view slot_hash);
+  void Clear();
+
+ private:
+  struct Entry {
+    std::string fingerprint;
+    std::int64_t expires_ms;
+    HttpReply reply;
+    std::size_t bytes;
+  };
+  /// Slot hashes are digests: their first bytes are as good as any hash.
+  struct FirstBytes {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view hash) const;
+  };
+  using Generation = std::unordered_map<std::string, Entry, FirstBytes, std::equal_to<>>;
+
+  void MakeRoom(std::size_t bytes);
+
+  const std::size_t generation_bytes_max_;
+  Generation young_;
+  Generation old_;
+  std::size_t young_bytes_ = 0;
+};
+
+}  // namespace once
