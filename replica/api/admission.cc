@@ -6,9 +6,9 @@
 #include "replica/api/errors.h"
 #include "replica/api/fingerprint.h"
 #include "replica/api/idempotency_key.h"
+#include "replica/api/json_value.h"
 #include "replica/ledger/run_id.h"
 #include "replica/ledger/workflows.h"
-#include "replica/api/json_value.h"
 
 namespace once {
 namespace {
@@ -158,7 +158,8 @@ void Api::CountAnswer(const Answer& answer, const std::string& tenant,
   if (answer.mismatched) {
     count(Event::kMismatch);
     if (replica_.policies().For(tenant, endpoint) == OBSERVE)
-      log_(Severity::kInfo, "mismatch-observed", "tenant=" + tenant + " run=" + answer.claim.run_id());
+      log_(Severity::kInfo, "mismatch-observed",
+           "tenant=" + tenant + " run=" + answer.claim.run_id());
   }
   if (answer.reclaimed) count(Event::kReclaim);
   switch (answer.kind) {

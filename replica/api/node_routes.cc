@@ -191,8 +191,9 @@ void Api::ChangePolicy(Call& call, const RoutePolicy& policy, bool remove) {
       replica_.policies().Remove(policy);
     else
       replica_.policies().Set(policy);
-    log_(Severity::kInfo, "policy-changed", "tenant=" + policy.tenant() +
-                               " mismatch=" + (remove ? "removed" : PolicyName(policy.mismatch())));
+    log_(Severity::kInfo, "policy-changed",
+         "tenant=" + policy.tenant() +
+             " mismatch=" + (remove ? "removed" : PolicyName(policy.mismatch())));
     respond(JsonReply(200, PolicyJson(policy, "admin")));
   });
 }

@@ -249,6 +249,7 @@ TEST_F(ApiRegion, EventsOfAForeignRunAreToldByItsHome) {
   page.add_events()->set_type("run.started");
   page.add_events()->set_type("run.completed");
   page.mutable_events(1)->set_sequence(1);
+  for (RunEvent& event : *page.mutable_events()) event.set_payload("{}");
   page.set_complete(true);
   std::string asked;
   Answer::Kind kind = Answer::Kind::kDone;
