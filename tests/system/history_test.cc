@@ -80,7 +80,7 @@ class RecordedHistory : public testing::Test {
     return recorder_.Take();
   }
   ProgramResult Judge(const History& history) {
-    const std::string file = directory_.path() + "/history.jsonl";
+    const std::string file = (directory_.path() / "history.jsonl").string();
     std::ofstream out(file);
     WriteHistoryLines(history, out);
     out.close();
