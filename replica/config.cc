@@ -131,6 +131,7 @@ void ReadLimits(const toml::table& root, Limits& limits) {
   Section section(root, "limits");
   section.Read("header_bytes_max", limits.header_bytes_max);
   section.Read("body_bytes_max", limits.body_bytes_max);
+  section.Read("bodies_bytes_max", limits.bodies_bytes_max);
   section.Read("stored_answer_bytes_max", limits.stored_answer_bytes_max);
   section.Read("header_deadline_ms", limits.header_deadline_ms);
   section.Read("body_deadline_ms", limits.body_deadline_ms);
@@ -324,6 +325,8 @@ std::string ValidateConfig(const Config& config) {
     return "[tls] needs both certificate_file and key_file, or neither";
   if (config.limits.header_bytes_max < 1024)
     return "[limits] header_bytes_max must be at least 1024";
+  if (config.limits.bodies_bytes_max / 2 < config.limits.body_bytes_max)
+    return "[limits] bodies_bytes_max must be at least twice body_bytes_max";
   if (config.limits.connections_max == 0) return "[limits] connections_max must be at least 1";
   if (config.hot_bytes_max < (1u << 20)) return "[storage] hot_bytes_max must be at least 1048576";
   static const std::set<std::string> kLevels = {"trace", "debug", "info", "warn", "error"};

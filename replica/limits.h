@@ -16,6 +16,7 @@ inline constexpr std::int64_t kLeaseMsMax = 7ll * 24 * 3600 * 1000;  // of any r
 struct Limits {
   std::size_t header_bytes_max = 16 * 1024;
   std::size_t body_bytes_max = 1024 * 1024;
+  std::size_t bodies_bytes_max = 128 * 1024 * 1024;  // of all requests that are still arriving
   std::size_t stored_answer_bytes_max = 1024 * 1024;
   std::int64_t header_deadline_ms = 10'000;  // first byte of a request to end of its head
   std::int64_t body_deadline_ms = 30'000;    // end of head to end of body

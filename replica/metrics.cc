@@ -58,6 +58,10 @@ struct Metrics::Registry {
                      .Name("openwop_idempotency_cross_region_conflicts_total")
                      .Help("Runs of this region that lost against another region's.")
                      .Register(all);
+    collisions = &prometheus::BuildCounter()
+                      .Name("once_run_id_collisions_total")
+                      .Help("Claims that contradict one of the same run id, by their region.")
+                      .Register(all);
     partition = &prometheus::BuildGauge()
                      .Name("openwop_idempotency_partition_seconds")
                      .Help("Age of the oldest state that a peer may be missing.")
@@ -108,6 +112,7 @@ struct Metrics::Registry {
   prometheus::Family<prometheus::Counter>* limited = nullptr;
   prometheus::Family<prometheus::Histogram>* requests = nullptr;
   prometheus::Family<prometheus::Counter>* conflicts = nullptr;
+  prometheus::Family<prometheus::Counter>* collisions = nullptr;
   prometheus::Family<prometheus::Gauge>* partition = nullptr;
   prometheus::Family<prometheus::Histogram>* lag = nullptr;
   prometheus::Histogram* sync = nullptr;
@@ -155,6 +160,9 @@ void Metrics::Conflict(std::string_view tenant, std::string_view route, std::str
              {"region_pair", std::string(pair)}})
       .Increment();
 }
+void Metrics::Collision(std::string_view region) {
+  registry_->collisions->Add({{"region", std::string(region)}}).Increment();
+}
 void Metrics::Lag(const std::string& peer, std::int64_t millis) {
   registry_->lag->Add({{"peer", peer}}, kSeconds).Observe(static_cast<double>(millis) / 1e3);
 }
@@ -193,7 +201,8 @@ std::vector<std::string> Metrics::Names(bool many_regions) {
   std::vector<std::string> names;
   if (many_regions)
     names = {"openwop_idempotency_cross_region_conflicts_total",
-             "openwop_idempotency_partition_seconds", "once_replication_lag_seconds"};
+             "openwop_idempotency_partition_seconds", "once_replication_lag_seconds",
+             "once_run_id_collisions_total"};
   for (const EventName& event : kEvents) names.emplace_back(event.name);
   for (const char* name :
        {"once_rate_limited_total", "once_request_seconds", "once_sync_seconds",

@@ -35,6 +35,8 @@ class Metrics {
   void Sync(std::int64_t micros);
   /// A run of this region lost against another region's; `pair` is the two regions, sorted.
   void Conflict(std::string_view tenant, std::string_view route, std::string_view pair);
+  /// That region used one run id for two claims.
+  void Collision(std::string_view region);
   /// Time from a change to a peer's acknowledgement of it.
   void Lag(const std::string& peer, std::int64_t millis);
   void Expired(std::uint64_t claims);

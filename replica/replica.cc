@@ -141,8 +141,9 @@ void Replica::Settled(const Answer& answer) {
   for (const std::string& slot : answer.woken) waiters_.Wake(slot);
   if (answer.expired) metrics_.Expired(answer.expired);
   if (answer.evicted) metrics_.Evicted(answer.evicted);
+  for (const std::string& region : answer.collided) metrics_.Collision(region);
   for (const Conflict& conflict : answer.conflicts) {
-    metrics_.Conflict(conflict.tenant(), conflict.endpoint(), conflict.region_pair());
+    CountConflict(conflict);
     if (conflict_listener_) conflict_listener_(conflict);
   }
   if (run_listener_)
@@ -152,12 +153,17 @@ void Replica::Settled(const Answer& answer) {
   Resume(answer.run_id);
 }
 
+// Each loser is counted by its home region; the others only list it.
+void Replica::CountConflict(const Conflict& conflict) {
+  if (conflict.kind() == LOST && conflict.region() == rules().region)
+    metrics_.Conflict(conflict.tenant(), conflict.endpoint(), conflict.region_pair());
+}
+
 void Replica::CountStoredConflicts() {
-  for (std::uint64_t next = 1; next <= tables_.head().conflicts();) {
+  for (std::uint64_t next = 1; next <= tables_.head().listed();) {
     const auto page = tables_.Conflicts(next, kConflictPage);
     if (page.empty()) return;
-    for (const Conflict& conflict : page)
-      metrics_.Conflict(conflict.tenant(), conflict.endpoint(), conflict.region_pair());
+    for (const Conflict& conflict : page) CountConflict(conflict);
     next = page.back().sequence() + 1;
   }
 }

@@ -55,7 +55,7 @@ class Replica {
   /// Called after a run's change is durable.
   void SetRunListener(RunListener listener) { run_listener_ = std::move(listener); }
 
-  /// Called after a conflict that this region counted is durable.
+  /// Called after a conflict of any kind and region was listed and is durable.
   void SetConflictListener(std::function<void(const Conflict&)> listener) {
     conflict_listener_ = std::move(listener);
   }
@@ -78,6 +78,7 @@ class Replica {
   void Deliver(Answer answer, Done done);
   Answer Recall(const Command& command);
   void Settled(const Answer& answer);
+  void CountConflict(const Conflict& conflict);
   /// The counter goes on where it was before the restart.
   void CountStoredConflicts();
   void Resume(const std::string& run_id);

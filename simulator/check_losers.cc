@@ -23,7 +23,8 @@ Violations CheckLosers(Cluster& cluster) {
   for (const std::string& region : cluster.regions()) {
     Tables& tables = cluster.replica(region).tables();
     std::map<std::string, int> recorded;
-    for (const Conflict& conflict : tables.Conflicts(0, 100'000)) ++recorded[conflict.loser()];
+    for (const Conflict& conflict : tables.Conflicts(0, 100'000))
+      if (conflict.kind() == LOST) ++recorded[conflict.loser()];
     const auto say = [&](const std::string& run, const std::string& what) {
       violations.push_back({"losers", region + ": run " + run + " " + what, 0});
     };

@@ -150,6 +150,7 @@ class Simulation {
   void NoteLosses(const std::string& region) {
     const Slots slots = ReadSlots(cluster_, region);
     for (const Conflict& conflict : cluster_.replica(region).tables().Conflicts(0, kConflictsMax)) {
+      if (conflict.kind() != LOST || conflict.region() != region) continue;  // another's loser
       LostRun lost;
       lost.detected_ms = conflict.detected_ms() - start_wall_ms_;
       lost.region = region;

@@ -9,6 +9,7 @@
 #include "replica/api/idempotency_key.h"
 #include "replica/api/json_value.h"
 #include "replica/ledger/run_id.h"
+#include "replica/ledger/workflows.h"
 
 namespace once {
 namespace {
@@ -102,16 +103,22 @@ void Api::Mutate(Call& call, Mutation mutation, std::int64_t admission_ms) {
   const std::string home = HomeOf(mutation);
   Command command;
   *command.mutable_mutation() = std::move(mutation);
-  const auto done = [this, respond = call.respond, tenant = call.who.tenant, endpoint, keyed,
+  // Another region's slots change without this one being told: its answers are not kept.
+  const bool keep = keyed && home.empty() && !call.as_problem;
+  const auto done = [this, respond = call.respond, tenant = call.who.tenant, endpoint, keyed, keep,
                      fingerprint = command.mutation().begin().fingerprint(),
                      as_problem = call.as_problem](const Answer& answer) {
     CountAnswer(answer, tenant, endpoint);
     HttpReply reply = MutationReply(answer, keyed, as_problem);
-    if (keyed && !as_problem && answer.kind == Answer::Kind::kReplay)
+    if (keep && answer.kind == Answer::Kind::kReplay)
       KeepReplay(answer, fingerprint, reply);
     respond(std::move(reply));
   };
-  if (!home.empty()) return forward_(home, command, done);
+  if (!home.empty()) {
+    ForwardRequest request;
+    request.set_command(command.SerializeAsString());
+    return forward_(home, std::move(request), done);
+  }
   Execute(std::move(command), WaitMillis(call.request), admission_ms, done);
 }
 
@@ -119,21 +126,27 @@ void Api::Mutate(Call& call, Mutation mutation, std::int64_t admission_ms) {
 // would be stored as final, so its home decides.
 std::string Api::HomeOf(const Mutation& mutation) {
   if (!forward_) return "";
-  std::string run_id = mutation.has_cancel_run()         ? mutation.cancel_run().run_id()
-                       : mutation.has_resolve_approval() ? mutation.resolve_approval().run_id()
-                                                         : "";
+  if (mutation.has_cancel_run()) return HomeOfRun(mutation.cancel_run().run_id());
+  if (mutation.has_resolve_approval()) return HomeOfRun(mutation.resolve_approval().run_id());
+  if (mutation.has_resolve_interrupt())
+    return PeerWithCode(InterruptHomeCode(mutation.resolve_interrupt().token()));
+  return "";
+}
+
+std::string Api::HomeOfRun(const std::string& run_id) {
+  if (!forward_) return "";
   try {
-    if (mutation.has_resolve_interrupt())
-      run_id = replica_.tables().FindInterrupt(mutation.resolve_interrupt().token()).value_or("");
-    if (run_id.empty()) return "";
     if (const auto run = replica_.tables().FindRun(run_id))
       return run->region() == config_.region ? "" : run->region();
   } catch (const KvUnreadable&) {
     return "";
   }
-  if (RunIdMillis(run_id) < 0) return "";
+  return RunIdMillis(run_id) < 0 ? "" : PeerWithCode(std::string_view(run_id).substr(10, 4));
+}
+
+std::string Api::PeerWithCode(std::string_view code) const {
   for (const PeerAddress& peer : config_.peers)
-    if (run_id.compare(10, 4, RegionCode(peer.region)) == 0) return peer.region;
+    if (RegionCode(peer.region) == code) return peer.region;
   return "";
 }
 
@@ -170,7 +183,8 @@ void Api::CountAnswer(const Answer& answer, const std::string& tenant,
   if (answer.mismatched) {
     count(Event::kMismatch);
     if (replica_.policies().For(tenant, endpoint) == OBSERVE)
-      log_("mismatch-observed", "tenant=" + tenant + " run=" + answer.claim.run_id());
+      log_(Severity::kInfo, "mismatch-observed",
+           "tenant=" + tenant + " run=" + answer.claim.run_id());
   }
   if (answer.reclaimed) count(Event::kReclaim);
   switch (answer.kind) {
@@ -216,6 +230,9 @@ HttpReply Api::Refusal(const Answer& answer, bool as_problem) const {
                         "This key belongs to a request with another content.", as_problem,
                         {{"existingRunId", answer.claim.run_id()}});
     case Answer::Kind::kStaleFence:
+      if (!answer.winner.empty())
+        return ErrorReply(409, "stale_fence", "Another region's request with this key succeeded.",
+                          as_problem, {{"existingRunId", answer.winner}});
       return ErrorReply(409, "stale_fence", "Another owner has this claim, or it is settled.",
                         as_problem);
     case Answer::Kind::kNotFound:

@@ -60,11 +60,7 @@ Api::Api(Replica& replica, const Config& config, Credentials credentials, Metric
     else
       replays_.Erase(hash);
   });
-  replica_.SetConflictListener([this](const Conflict& conflict) {
-    log_("dedup.conflict-resolved", "winner=" + conflict.winner() + " loser=" + conflict.loser() +
-                                        " pair=" + conflict.region_pair());
-    PumpConflicts();
-  });
+  replica_.SetConflictListener([this](const Conflict& conflict) { HearOfConflict(conflict); });
   replica_.SetRunListener([this](const std::string& run_id) { PumpStreams(run_id); });
 }
 
@@ -88,6 +84,17 @@ Respond Api::Measured(const Route& route, Respond respond) const {
   };
 }
 
+bool Api::WithinRate(const Credential& who, bool as_problem, const Respond& respond) {
+  const int wait_s = rate_limit_.Take(who.tenant, replica_.scheduler().MonotonicMicros());
+  if (wait_s == 0) return true;
+  metrics_.Limited(who.tenant);
+  HttpReply reply = ErrorReply(429, "rate_limited", "The tenant is over its rate.", as_problem,
+                               {{"retryAfter", wait_s}});
+  RetryAfter(reply, wait_s);
+  respond(std::move(reply));
+  return false;
+}
+
 void Api::Serve(const HttpRequest& request, Respond respond) {
   const bool as_problem = WantsProblem(request);
   const auto question = request.target.find('?');
@@ -109,13 +116,7 @@ void Api::Serve(const HttpRequest& request, Respond respond) {
           ErrorReply(401, "unauthenticated", "A valid bearer key is needed.", as_problem));
     if (!who->May(match.route->scope))
       return respond(ErrorReply(403, "forbidden", "The key lacks a scope for this.", as_problem));
-    if (const int wait_s = rate_limit_.Take(who->tenant, replica_.scheduler().MonotonicMicros())) {
-      metrics_.Limited(who->tenant);
-      HttpReply reply = ErrorReply(429, "rate_limited", "The tenant is over its rate.", as_problem,
-                                   {{"retryAfter", wait_s}});
-      RetryAfter(reply, wait_s);
-      return respond(std::move(reply));
-    }
+    if (!WithinRate(*who, as_problem, respond)) return;
   }
   const std::string_view query =
       question == std::string_view::npos ? std::string_view() : request.target.substr(question + 1);

@@ -21,6 +21,8 @@
 
 namespace once {
 
+enum class Severity { kInfo, kWarning };
+
 /// One request on its way through a handler. Views are valid until the handler returns.
 struct Call {
   const HttpRequest& request;
@@ -38,7 +40,8 @@ struct Call {
 class Api : public HttpService {
  public:
   /// Log lines for the operator; never given a caller's key or content.
-  using Log = std::function<void(std::string_view event, std::string_view detail)>;
+  using Log =
+      std::function<void(Severity severity, std::string_view event, std::string_view detail)>;
 
   Api(Replica& replica, const Config& config, Credentials credentials, Metrics& metrics, Log log);
 
@@ -50,8 +53,8 @@ class Api : public HttpService {
   /// text, or empty.
   void SetReload(std::function<std::string()> reload) { reload_ = std::move(reload); }
   void SetConnectionGauge(std::function<std::uint64_t()> gauge) { connections_ = std::move(gauge); }
-  /// How a command reaches another region; without it there is only this one.
-  using Forward = std::function<void(const std::string& region, const Command&, Replica::Done)>;
+  /// How a command or question reaches another region; without it there is only this one.
+  using Forward = std::function<void(const std::string& region, ForwardRequest, Replica::Done)>;
   void SetForward(Forward forward) { forward_ = std::move(forward); }
   /// Adds what the network between regions knows to the gauges.
   void SetClusterGauges(std::function<void(Metrics::Gauges&)> fill) { cluster_ = std::move(fill); }
@@ -64,13 +67,19 @@ class Api : public HttpService {
   friend std::span<const Route> Routes();
 
   const Credential* Authenticate(const HttpRequest& request) const;
+  // Answers 429 and says false when the tenant is over its rate.
+  bool WithinRate(const Credential& who, bool as_problem, const Respond& respond);
   Respond Measured(const Route& route, Respond respond) const;
 
   // Layer 1 over a mutating route: with a key the mutation happens once.
   // `admission_ms`: how long the admission itself takes, for workflows that say so.
   void Mutate(Call& call, Mutation mutation, std::int64_t admission_ms = 0);
-  // The other region that the mutation's run belongs to, or empty.
+  // The other region that the mutation's run, or the run, belongs to; empty when it is this one, or
+  // nobody's.
   std::string HomeOf(const Mutation& mutation);
+  std::string HomeOfRun(const std::string& run_id);
+  // The peer with that code in its run ids and tokens, or empty.
+  std::string PeerWithCode(std::string_view code) const;
   void Execute(Command command, std::int64_t wait_ms, std::int64_t admission_ms,
                Replica::Done done);
   HttpReply MutationReply(const Answer& answer, bool keyed, bool as_problem);
@@ -131,6 +140,7 @@ class Api : public HttpService {
   };
   void StreamConflicts(const std::string& tenant, std::uint64_t from, const Respond& respond);
   void PumpConflicts();
+  void HearOfConflict(const Conflict& conflict);
 
   Replica& replica_;
   const Config config_;

@@ -284,7 +284,10 @@ void Api::GetClaim(Call& call) {
           none.kind = Answer::Kind::kNotFound;
           return respond(Refusal(none, as_problem));
         }
-        respond(ClaimReply(200, *claim, ref.hash, IsFinal(*claim) ? &claim->outcome() : nullptr));
+        // That of a claim that gave way is evidence, and no begin is answered with it.
+        const bool shown =
+            IsFinal(*claim) || (claim->state() == SUPERSEDED && claim->has_outcome());
+        respond(ClaimReply(200, *claim, ref.hash, shown ? &claim->outcome() : nullptr));
       },
       [this, respond = call.respond, as_problem = call.as_problem] {
         respond(Refusal({}, as_problem));

@@ -5,6 +5,7 @@
 
 #include "conflict/survivor.h"
 #include "replica/api/api.h"
+#include "replica/api/digest.h"
 #include "replica/api/errors.h"
 #include "replica/api/query_string.h"
 #include "replica/api/timestamp.h"
@@ -39,6 +40,25 @@ const char* Strategy(const Config& config) {
                                                   : "x-host-once-lowest-run-id";
 }
 
+const char* KindName(ConflictKind kind) {
+  switch (kind) {
+    case LOST:
+      return "lost";
+    case LATE_COMPLETION:
+      return "late-completion";
+    case RUN_ID_COLLISION:
+      return "run-id-collision";
+    default:
+      return "unknown";
+  }
+}
+
+// As logged and streamed.
+std::string EventName(const Conflict& conflict) {
+  return conflict.kind() == LOST ? "dedup.conflict-resolved"
+                                 : std::string("dedup.") + KindName(conflict.kind());
+}
+
 // No content: ids, regions and flags only. Once starts no effect for a run, so it knows of none:
 // the effects of the loser are whatever its owner did, and are classified accordingly.
 json::object ConflictJson(const Conflict& conflict, const Config& config, Tables& tables,
@@ -47,19 +67,29 @@ json::object ConflictJson(const Conflict& conflict, const Config& config, Tables
   if (Slot* slot = tables.FindSlot(conflict.slot_hash()))
     if (const Claim* claim = SurvivorAt(*slot, now_ms, config.clock_skew_bound_ms))
       survivor = claim->run_id();
-  return {{"sequence", conflict.sequence()},
-          {"tenant", conflict.tenant()},
-          {"route", conflict.endpoint()},
-          {"winner", conflict.winner()},
-          {"loser", conflict.loser()},
-          {"survivor", survivor},
-          {"regionPair", conflict.region_pair()},
-          {"strategy", Strategy(config)},
-          {"payloadDivergent", conflict.payload_divergent()},
-          {"loserHadCompleted", conflict.loser_had_completed()},
-          {"effectIds", json::array()},
-          {"effectClass", "at-least-once-risk"},
-          {"detectedAt", Timestamp(conflict.detected_ms())}};
+  json::object body = {{"sequence", conflict.sequence()},
+                       {"kind", KindName(conflict.kind())},
+                       {"region", conflict.region()},
+                       {"tenant", conflict.tenant()},
+                       {"route", conflict.endpoint()},
+                       {"winner", conflict.winner()},
+                       {"loser", conflict.loser()},
+                       {"survivor", survivor},
+                       {"regionPair", conflict.region_pair()},
+                       {"strategy", Strategy(config)},
+                       {"payloadDivergent", conflict.payload_divergent()},
+                       {"loserHadCompleted", conflict.loser_had_completed()},
+                       {"effectIds", json::array()},
+                       {"effectClass", "at-least-once-risk"},
+                       {"detectedAt", Timestamp(conflict.detected_ms())}};
+  if (conflict.kind() == LATE_COMPLETION) body["lateStatus"] = conflict.late_status();
+  if (conflict.kind() == RUN_ID_COLLISION) {
+    json::array fingerprints;
+    for (const std::string& fingerprint : conflict.fingerprints())
+      fingerprints.emplace_back(Hex(fingerprint));
+    body["fingerprints"] = std::move(fingerprints);
+  }
+  return body;
 }
 
 }  // namespace
@@ -69,6 +99,7 @@ void Api::ListConflicts(Call& call) {
   if (!who) return call.Fail(401, "unauthenticated", "A valid bearer key is needed.");
   if (!who->May("admin") && !who->May("runs"))
     return call.Fail(403, "forbidden", "The key lacks a scope for this.");
+  if (!WithinRate(*who, call.as_problem, call.respond)) return;
   const std::uint64_t seen = Number(call.request.Header("Last-Event-ID")).value_or(0);
   const auto after = QueryNumber(call.query, "after", seen);
   const auto limit = QueryNumber(call.query, "limit", kPageDefault);
@@ -88,7 +119,7 @@ void Api::ListConflicts(Call& call) {
           if (!tenant.empty() && conflict.tenant() != tenant) continue;
           list.emplace_back(ConflictJson(conflict, config_, tables, replica_.NowMillis()));
         }
-        const bool more = last < tables.head().conflicts();
+        const bool more = last < tables.head().listed();
         respond(JsonReply(200, {{"conflicts", std::move(list)}, {"next", last}, {"more", more}}));
       },
       [this, respond = call.respond, as_problem = call.as_problem] {
@@ -108,20 +139,30 @@ void Api::StreamConflicts(const std::string& tenant, std::uint64_t from, const R
   respond(std::move(reply));
 }
 
+// Logged where it was dealt with: by the loser's home, or by whoever saw the collision.
+void Api::HearOfConflict(const Conflict& conflict) {
+  const bool collision = conflict.kind() == RUN_ID_COLLISION;
+  if (collision || conflict.region() == config_.region)
+    log_(collision ? Severity::kWarning : Severity::kInfo, EventName(conflict),
+         "winner=" + conflict.winner() + " loser=" + conflict.loser() +
+             " pair=" + conflict.region_pair());
+  PumpConflicts();
+}
+
 void Api::PumpConflicts() {
   if (conflict_streams_.empty()) return;
   replica_.Read(
       [this](Tables& tables) {
         std::erase_if(conflict_streams_, [&](ConflictStream& stream) {
-          while (stream.next <= tables.head().conflicts()) {
+          while (stream.next <= tables.head().listed()) {
             const auto page = tables.Conflicts(stream.next, kPageMax);
             if (page.empty()) break;
             for (const Conflict& conflict : page) {
               stream.next = conflict.sequence() + 1;
               if (!stream.tenant.empty() && conflict.tenant() != stream.tenant) continue;
               const std::string text =
-                  "id: " + std::to_string(conflict.sequence()) +
-                  "\nevent: dedup.conflict-resolved\ndata: " +
+                  "id: " + std::to_string(conflict.sequence()) + "\nevent: " + EventName(conflict) +
+                  "\ndata: " +
                   json::serialize(ConflictJson(conflict, config_, tables, replica_.NowMillis())) +
                   "\n\n";
               if (!stream.sink->Send(text)) return true;

@@ -5,6 +5,7 @@
 #include "replica/api/errors.h"
 #include "replica/api/json_value.h"
 #include "replica/api/timestamp.h"
+#include "replica/ledger/event_page.h"
 #include "replica/ledger/workflows.h"
 
 namespace once {
@@ -12,7 +13,7 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::size_t kEventsPerPage = 1000;
+constexpr std::size_t kEventsPerPage = 1000;  // of a stream
 constexpr std::int64_t kKeepAliveMs = 15'000;
 
 json::object EventJson(const std::string& run_id, const RunEvent& event) {
@@ -43,38 +44,72 @@ std::uint64_t FirstSequence(const HttpRequest& request) {
   return sequence + 1;
 }
 
-}  // namespace
-
-void Api::GetEvents(Call& call) {
-  const bool stream =
-      call.request.Header("Accept").find("text/event-stream") != std::string_view::npos;
-  replica_.Read(
-      [this, stream, from = FirstSequence(call.request), respond = call.respond,
-       id = std::string(call.Parameter("runId")), tenant = call.who.tenant,
-       as_problem = call.as_problem](Tables& tables) {
-        const auto run = tables.FindRun(id);
-        if (!run || run->tenant() != tenant)
-          return respond(ErrorReply(404, "run_not_found", "No such run.", as_problem));
-        if (stream) return StreamEvents(id, from, respond);
-        json::array events;
-        for (const RunEvent& event : tables.Events(id, from, kEventsPerPage))
-          events.emplace_back(EventJson(id, event));
-        // Events stay with their run's home; elsewhere only its snapshot is known.
-        const bool here = run->region() == config_.region;
-        respond(JsonReply(200, {{"events", std::move(events)},
-                                {"isComplete", here && IsTerminal(run->status())},
-                                {"homeRegion", run->region()}}));
-      },
-      [this, respond = call.respond, as_problem = call.as_problem] {
-        respond(Refusal({}, as_problem));
-      });
+HttpReply PageAsJson(const EventRequest& request, const EventPage& page, const std::string& home) {
+  json::array events;
+  for (const RunEvent& event : page.events())
+    events.emplace_back(EventJson(request.run_id(), event));
+  return JsonReply(
+      200, {{"events", std::move(events)}, {"isComplete", page.complete()}, {"homeRegion", home}});
 }
 
-void Api::StreamEvents(const std::string& run_id, std::uint64_t from, Respond respond) {
+HttpReply EventStreamReply() {
   HttpReply reply;
   reply.status = 200;
   reply.headers.emplace_back("Content-Type", "text/event-stream");
   reply.headers.emplace_back("Cache-Control", "no-store");
+  return reply;
+}
+
+// What there is now, and the end: a client of event streams comes back for more by itself.
+HttpReply PageAsStream(const EventRequest& request, const EventPage& page) {
+  HttpReply reply = EventStreamReply();
+  reply.body = "retry: 1000\n\n";
+  for (const RunEvent& event : page.events()) reply.body += EventText(request.run_id(), event);
+  return reply;
+}
+
+}  // namespace
+
+// Events stay with their run's home, so it is asked where that is another region.
+void Api::GetEvents(Call& call) {
+  const bool stream =
+      call.request.Header("Accept").find("text/event-stream") != std::string_view::npos;
+  EventRequest request;
+  request.set_tenant(call.who.tenant);
+  request.set_run_id(std::string(call.Parameter("runId")));
+  request.set_from_sequence(FirstSequence(call.request));
+  const auto not_found = [respond = call.respond, as_problem = call.as_problem] {
+    respond(ErrorReply(404, "run_not_found", "No such run.", as_problem));
+  };
+  const auto unavailable = [this, respond = call.respond, as_problem = call.as_problem] {
+    respond(Refusal({}, as_problem));
+  };
+  if (const std::string home = HomeOfRun(request.run_id()); !home.empty()) {
+    ForwardRequest question;
+    *question.mutable_events() = request;
+    return forward_(
+        home, std::move(question),
+        [this, request, home, stream, respond = call.respond, not_found,
+         unavailable](const Answer& answer) {
+          EventPage page;
+          if (answer.kind == Answer::Kind::kNotFound) return not_found();
+          if (answer.kind != Answer::Kind::kDone || !page.ParseFromString(answer.outcome.body()))
+            return unavailable();
+          respond(stream ? PageAsStream(request, page) : PageAsJson(request, page, home));
+        });
+  }
+  replica_.Read(
+      [this, stream, request, respond = call.respond, not_found](Tables& tables) {
+        const auto page = PageOfEvents(tables, request, config_.region);
+        if (!page) return not_found();
+        if (stream) return StreamEvents(request.run_id(), request.from_sequence(), respond);
+        respond(PageAsJson(request, *page, config_.region));
+      },
+      unavailable);
+}
+
+void Api::StreamEvents(const std::string& run_id, std::uint64_t from, Respond respond) {
+  HttpReply reply = EventStreamReply();
   reply.stream = [this, run_id, from](std::shared_ptr<EventSink> sink) {
     streams_[run_id].push_back({std::move(sink), from});
     PumpStreams(run_id);
@@ -109,9 +144,8 @@ void Api::KeepStreamsAlive() {
   replica_.scheduler().After(kKeepAliveMs, [this] {
     for (auto& [run_id, list] : streams_)
       std::erase_if(list, [](Stream& stream) { return !stream.sink->Send(": keep-alive\n\n"); });
-    std::erase_if(conflict_streams_, [](ConflictStream& stream) {
-      return !stream.sink->Send(": keep-alive\n\n");
-    });
+    std::erase_if(conflict_streams_,
+                  [](ConflictStream& stream) { return !stream.sink->Send(": keep-alive\n\n"); });
     std::erase_if(streams_, [](const auto& entry) { return entry.second.empty(); });
     KeepStreamsAlive();
   });

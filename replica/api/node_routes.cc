@@ -191,8 +191,9 @@ void Api::ChangePolicy(Call& call, const RoutePolicy& policy, bool remove) {
       replica_.policies().Remove(policy);
     else
       replica_.policies().Set(policy);
-    log_("policy-changed", "tenant=" + policy.tenant() +
-                               " mismatch=" + (remove ? "removed" : PolicyName(policy.mismatch())));
+    log_(Severity::kInfo, "policy-changed",
+         "tenant=" + policy.tenant() +
+             " mismatch=" + (remove ? "removed" : PolicyName(policy.mismatch())));
     respond(JsonReply(200, PolicyJson(policy, "admin")));
   });
 }
@@ -214,7 +215,7 @@ void Api::CutRoute(Call& call) {
     }
   if (!good) return call.Fail(400, "validation_error", R"(The body must be {"regions": [...]}.)");
   cut_(regions);
-  log_("cut", "regions=" + std::to_string(regions.size()));
+  log_(Severity::kInfo, "cut", "regions=" + std::to_string(regions.size()));
   call.respond(JsonReply(200, {{"region", config_.region}, {"cutFrom", *list}}));
 }
 

@@ -2,6 +2,7 @@
 #include "replica/api/digest.h"
 #include "replica/gossip/gossip.h"
 #include "replica/ledger/command.pb.h"
+#include "replica/ledger/event_page.h"
 
 namespace once {
 namespace {
@@ -32,6 +33,12 @@ Answer Unreachable() {
   return answer;
 }
 
+// A message that is too large would count as a wrong one, and its sender be held off.
+bool Fits(const google::protobuf::Message& part, const GossipOptions& options) {
+  constexpr std::size_t kEnvelopeBytes = 1024;
+  return part.ByteSizeLong() + kEnvelopeBytes <= options.message_bytes_max;
+}
+
 }  // namespace
 
 void Gossip::SendAlone(const std::string& name, GossipMessage message) {
@@ -41,14 +48,15 @@ void Gossip::SendAlone(const std::string& name, GossipMessage message) {
   transport_.Send(name, message.SerializeAsString());
 }
 
-void Gossip::Forward(const std::string& peer, const Command& command, std::int64_t timeout_ms,
+void Gossip::Forward(const std::string& peer, ForwardRequest request, std::int64_t timeout_ms,
                      Replica::Done done) {
-  if (!peers_.count(peer) || forwards_.size() >= kForwardsMax) return done(Unreachable());
+  if (!peers_.count(peer) || forwards_.size() >= kForwardsMax || !Fits(request, options_))
+    return done(Unreachable());
   const std::uint64_t id = ++last_forward_;
   forwards_.emplace(id, std::move(done));
   GossipMessage message;
-  message.mutable_forward()->set_id(id);
-  message.mutable_forward()->set_command(command.SerializeAsString());
+  request.set_id(id);
+  *message.mutable_forward() = std::move(request);
   SendAlone(peer, std::move(message));
   replica_.scheduler().After(timeout_ms, [this, id, alive = alive_] {
     if (!*alive) return;
@@ -60,23 +68,43 @@ void Gossip::Forward(const std::string& peer, const Command& command, std::int64
   });
 }
 
+void Gossip::Reply(const std::string& to, std::uint64_t id, const Answer& answer) {
+  GossipMessage message;
+  ForwardReply& reply = *message.mutable_forwarded();
+  reply.set_id(id);
+  reply.set_kind(static_cast<std::uint32_t>(answer.kind));
+  *reply.mutable_outcome() = answer.outcome;
+  *reply.mutable_claim() = answer.claim;
+  reply.set_retry_after_ms(answer.retry_after_ms);
+  reply.set_mismatched(answer.mismatched);
+  if (!Fits(reply, options_)) return Reply(to, id, Unreachable());
+  SendAlone(to, std::move(message));
+}
+
+void Gossip::TellEvents(const std::string& from, const ForwardRequest& request) {
+  replica_.Read(
+      [this, from, request, alive = alive_](Tables& tables) {
+        if (!*alive) return;
+        const auto page = PageOfEvents(tables, request.events(), options_.region);
+        Answer answer;
+        answer.kind = page ? Answer::Kind::kDone : Answer::Kind::kNotFound;
+        if (page) answer.outcome.set_body(page->SerializeAsString());
+        Reply(from, request.id(), answer);
+      },
+      [this, from, id = request.id(), alive = alive_] {
+        if (*alive) Reply(from, id, Unreachable());
+      });
+}
+
 void Gossip::CarryOut(const std::string& from, const ForwardRequest& request) {
+  if (request.has_events()) return TellEvents(from, request);
   Command command;
   if (!command.ParseFromString(request.command()) || !IsAboutARun(command.mutation()) ||
       !IsItsOwnSlot(command.mutation()))
     return Refuse(from);
   replica_.Submit(std::move(command),
                   [this, from, id = request.id(), alive = alive_](const Answer& answer) {
-                    if (!*alive) return;
-                    GossipMessage message;
-                    ForwardReply& reply = *message.mutable_forwarded();
-                    reply.set_id(id);
-                    reply.set_kind(static_cast<std::uint32_t>(answer.kind));
-                    *reply.mutable_outcome() = answer.outcome;
-                    *reply.mutable_claim() = answer.claim;
-                    reply.set_retry_after_ms(answer.retry_after_ms);
-                    reply.set_mismatched(answer.mismatched);
-                    SendAlone(from, std::move(message));
+                    if (*alive) Reply(from, id, answer);
                   });
 }
 

@@ -40,10 +40,16 @@ bool IsHonest(const Frame& frame, std::int64_t latest_ms) {
   };
   return std::all_of(frame.changes().begin(), frame.changes().end(), [&](const Change& change) {
     if (change.has_run() == change.has_claim()) return false;
+    if (change.has_run() && change.has_conflict()) return false;
     const Run& run = change.run();
     if (change.has_run())
       return run.region() == frame.origin() && minted_there(run.run_id(), run.created_ms());
     const Claim& claim = change.claim();
+    const Conflict& conflict = change.conflict();
+    if (change.has_conflict() &&
+        (conflict.loser() != claim.run_id() || conflict.region() != frame.origin() ||
+         conflict.kind() == RUN_ID_COLLISION || conflict.detected_ms() > latest_ms))
+      return false;
     return claim.region() == frame.origin() && claim.taken_up_ms() <= latest_ms &&
            claim.lease_until_ms() <= latest_ms + kLeaseMsMax && claim.finalised_ms() <= latest_ms &&
            minted_there(claim.run_id(), claim.created_ms());

@@ -58,9 +58,10 @@ class Gossip {
 
   void Start();
 
-  /// Lets the peer, home of a run, carry out a command about it. `done` gets its answer, or
-  /// kUnavailable when none came within `timeout_ms`; the command's key makes a retry safe.
-  void Forward(const std::string& peer, const Command& command, std::int64_t timeout_ms,
+  /// Lets the peer, home of a run, carry out a command or answer a question about it (`id` is given
+  /// here). `done` gets its answer, or kUnavailable when none came within `timeout_ms`; the
+  /// command's key makes a retry safe.
+  void Forward(const std::string& peer, ForwardRequest request, std::int64_t timeout_ms,
                Replica::Done done);
 
   struct PeerState {
@@ -128,6 +129,8 @@ class Gossip {
   void SayAgain();
   void SendAlone(const std::string& name, GossipMessage message);
   void CarryOut(const std::string& from, const ForwardRequest& request);
+  void TellEvents(const std::string& from, const ForwardRequest& request);
+  void Reply(const std::string& to, std::uint64_t id, const Answer& answer);
   void TakeReply(const ForwardReply& reply);
   void DropWhatAllHave();
   std::int64_t NowMicros() const;

@@ -15,6 +15,14 @@ std::uint64_t LastSequence(const Frame& frame) {
   return frame.first_sequence() + static_cast<std::uint64_t>(frame.changes_size()) - 1;
 }
 
+// What became of the claim in a conflict, for whoever lists conflicts in another region.
+std::optional<Conflict> ConflictOf(Tables& tables, const Slot& slot, const Claim& claim) {
+  if (claim.state() == SUPERSEDED) return tables.FindConflict(LATE_COMPLETION, claim.run_id());
+  for (const Loss& loss : slot.losses())
+    if (loss.run_id() == claim.run_id()) return tables.FindConflict(LOST, claim.run_id());
+  return std::nullopt;
+}
+
 }  // namespace
 
 Journal::Journal(Tables& tables, std::string region, std::uint64_t incarnation, Sign sign)
@@ -57,6 +65,8 @@ void Journal::Ship(const Tables::Shipment& shipment) {
       for (const Claim& claim : slot->claims())
         if (claim.run_id() == run_id) *change.mutable_claim() = claim;
       if (!change.has_claim()) continue;
+      if (auto conflict = ConflictOf(tables_, *slot, change.claim()))
+        *change.mutable_conflict() = std::move(*conflict);
     }
     bytes += change.ByteSizeLong();
     *frame.add_changes() = std::move(change);

@@ -206,6 +206,7 @@ class RequestReader::Impl {
   }
 
   Stage stage() const { return stage_; }
+  std::size_t held_bytes() const { return buffer_.size() + chunks_.size() + SpaceWanted(); }
   const HttpRequest& request() const { return request_; }
   bool keep_alive() const { return parser_->keep_alive(); }
   bool http_1_0() const { return notes_.version == 10; }
@@ -383,6 +384,9 @@ RequestReader::Step RequestReader::Read() {
 }
 RequestReader::Stage RequestReader::stage() const {
   return impl_->stage();
+}
+std::size_t RequestReader::held_bytes() const {
+  return impl_->held_bytes();
 }
 bool RequestReader::TakeContinue() {
   return impl_->TakeContinue();

@@ -55,6 +55,8 @@ class RequestReader {
   Step Read();
   /// What the bytes so far are part of; kIdle between requests.
   Stage stage() const;
+  /// Bytes that the current request holds, with the room for its next ones.
+  std::size_t held_bytes() const;
   /// True once per request that waits for `100 Continue` and whose head is acceptable.
   bool TakeContinue();
 

@@ -74,6 +74,9 @@ class Session final : public HttpSession,
 
   void Advance();
   void AwaitBytes();
+  /// Counts what the request holds among the bodies that are arriving. False: there is no room.
+  bool HoldBody();
+  void LetBodyGo();
   void StartRead();
   void OnRead(error_code error, std::size_t bytes);
   void OnUnwanted(error_code error, std::size_t bytes);
@@ -115,6 +118,7 @@ class Session final : public HttpSession,
   bool writing_ = false;   // an asynchronous write is under way
   bool gathered_ = false;  // Flush will be called
   std::size_t wasted_bytes_ = 0;
+  std::size_t body_bytes_ = 0;  // counted by HoldBody
 };
 
 template <class Stream>
@@ -202,8 +206,27 @@ void Session<Stream>::Advance() {
 }
 
 template <class Stream>
+bool Session<Stream>::HoldBody() {
+  const std::size_t others = connections_->counters.bodies_bytes - body_bytes_;
+  const std::size_t wanted = reader_.held_bytes();
+  if (others + wanted > limits().bodies_bytes_max) return false;
+  connections_->counters.bodies_bytes = others + wanted;
+  body_bytes_ = wanted;
+  return true;
+}
+
+template <class Stream>
+void Session<Stream>::LetBodyGo() {
+  connections_->counters.bodies_bytes -= std::exchange(body_bytes_, 0);
+}
+
+template <class Stream>
 void Session<Stream>::AwaitBytes() {
   const auto stage = reader_.stage();
+  if (stage == RequestReader::Stage::kBody && !HoldBody()) {
+    ++connections_->counters.refused;
+    return Refuse({503, "unavailable", "too many requests are arriving"});
+  }
   if (stage == RequestReader::Stage::kIdle && connections_->finishing()) return Finish();
   if (reader_.TakeContinue()) {
     Tail() += kContinue;
@@ -255,6 +278,7 @@ void Session<Stream>::Serve() {
   in_serve_ = false;
   if (phase_ == Phase::kClosed) return;
   reader_.Next();
+  LetBodyGo();
   if (phase_ != Phase::kServing) Deliver();
 }
 
@@ -283,8 +307,9 @@ template <class Stream>
 void Session<Stream>::Refuse(const HttpFault& fault) {
   phase_ = Phase::kAnswering;
   form_ = {.keep_alive = false};
-  AppendAnswer(ErrorReply(fault.status, fault.code, fault.message), form_, connections_->date(),
-               Tail());
+  HttpReply reply = ErrorReply(fault.status, fault.code, fault.message);
+  if (fault.status == 503) reply.headers.emplace_back("Retry-After", "1");
+  AppendAnswer(reply, form_, connections_->date(), Tail());
   Deliver();
 }
 
@@ -445,6 +470,7 @@ template <class Stream>
 void Session<Stream>::Drop() {
   if (phase_ == Phase::kClosed) return;
   phase_ = Phase::kClosed;
+  LetBodyGo();
   error_code ignored;
   socket().close(ignored);
   connections_->Remove(*this);

@@ -118,10 +118,12 @@ std::string Node::OpenApi() {
   }
   auto credentials = LoadCredentials(config_.credentials_file);
   if (auto* error = std::get_if<std::string>(&credentials)) return *error;
-  api_ = std::make_unique<Api>(*replica_, config_, std::get<Credentials>(std::move(credentials)),
-                               metrics_, [](std::string_view event, std::string_view detail) {
-                                 Log(LogLevel::kInfo, event, {{"detail", detail}});
-                               });
+  api_ = std::make_unique<Api>(
+      *replica_, config_, std::get<Credentials>(std::move(credentials)), metrics_,
+      [](Severity severity, std::string_view event, std::string_view detail) {
+        const bool warning = severity == Severity::kWarning;
+        Log(warning ? LogLevel::kWarn : LogLevel::kInfo, event, {{"detail", detail}});
+      });
   api_->SetReload([this] { return Reload(); });
   return "";
 }
@@ -171,8 +173,8 @@ void Node::ConnectCluster() {
   gossip_->on_future = [](const std::string& peer, std::int64_t ahead_ms) {
     Log(LogLevel::kWarn, "peer-clock-ahead", {{"peer", peer}, {"ms", std::to_string(ahead_ms)}});
   };
-  api_->SetForward([this](const std::string& region, const Command& command, Replica::Done done) {
-    gossip_->Forward(region, command, kForwardMs, std::move(done));
+  api_->SetForward([this](const std::string& region, ForwardRequest request, Replica::Done done) {
+    gossip_->Forward(region, std::move(request), kForwardMs, std::move(done));
   });
   api_->SetClusterGauges([this](Metrics::Gauges& gauges) {
     for (const PeerAddress& peer : config_.peers)

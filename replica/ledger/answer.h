@@ -24,7 +24,8 @@ struct Answer {
     kReplay,      // `outcome` is the stored answer of `claim`
     kInFlight,    // somebody is on it: ask again after retry_after_ms
     kMismatch,    // the key belongs to another request: `claim` names it
-    kStaleFence,  // another owner took over, or the claim is settled: `claim` is its present state
+    kStaleFence,  // another owner took over, or the claim is settled: `claim` is its present state;
+                  // if it gave way to another region's success, `winner` names that
     kNotFound,
     kFull,         // the size bound of the store: nothing was stored
     kUnavailable,  // nothing can be promised now; whether it happened is unknown unless refused
@@ -39,8 +40,9 @@ struct Answer {
   bool mismatched = false;         // the fingerprint differed (counted in every policy)
   std::string run_id;              // run whose state changed: the executor looks at it
   std::vector<std::string> cancelled_runs;  // own runs that lost
-  std::vector<Conflict> conflicts;          // newly counted
-  std::uint64_t collisions = 0;             // one run id, two claims
+  std::vector<Conflict> conflicts;          // newly listed, of every kind and region
+  std::vector<std::string> collided;        // regions that used a run id twice, once per time
+  std::string winner;
   std::vector<std::string> woken;  // slots whose waiting callers should look again
   std::uint64_t expired = 0;       // claims
   std::uint64_t evicted = 0;       // slots

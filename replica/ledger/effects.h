@@ -17,7 +17,7 @@ struct EffectContext {
   const Stamp& stamp;
   std::string region;
   std::string run_id;       // id for what is created
-  std::uint32_t tries = 1;  // of the claim, for workflows that fail a few times first
+  std::uint32_t tries = 1;  // of the key, for workflows that fail a few times first
   std::uint64_t run_retention_ms = 0;
 };
 

@@ -4,6 +4,7 @@
 
 #include "conflict/forget.h"
 #include "conflict/mutation.h"
+#include "conflict/survivor.h"
 #include "conflict/window.h"
 #include "replica/env/check.h"
 #include "replica/ledger/effects.h"
@@ -36,6 +37,21 @@ Claim Summary(const Claim& claim) {
 bool IsAbandoned(const Claim& claim, std::int64_t now_ms, std::int64_t skew_ms) {
   return claim.state() == PENDING && !MutationOn("abandoned-completed") &&
          !AnswersAt(RetainedUntil(claim.lease_until_ms(), claim.retention_ms()), now_ms, skew_ms);
+}
+
+// Whom a claim that gave way points at; empty for any other.
+std::string WinnerOver(const Slot& slot, const Claim& claim) {
+  const Claim* winner = claim.state() == SUPERSEDED ? RedirectOf(slot, claim.run_id()) : nullptr;
+  return winner ? winner->run_id() : "";
+}
+
+// Tries of the key whose outcome freed it again. Each was a claim of its own.
+std::uint32_t TriesReleased(Tables& tables, const std::string& hash) {
+  std::uint32_t tries = 0;
+  const Slot* slot = hash.empty() ? nullptr : tables.FindSlot(hash);
+  for (int at = 0; slot && at < slot->claims_size(); ++at)
+    if (slot->claims(at).state() == RELEASED) tries += slot->claims(at).tries();
+  return tries;
 }
 
 Answer AboutClaim(Answer::Kind kind, const Claim& claim, const std::string& hash) {
@@ -197,6 +213,8 @@ Answer Ledger::Settle_(const Settle& settle, const Stamp& stamp) {
   answer = AboutClaim(repeated ? Answer::Kind::kReplay : Answer::Kind::kStaleFence, *claim,
                       settle.hash());
   answer.outcome = claim->outcome();
+  answer.winner = WinnerOver(*tables_.FindSlot(settle.hash()), *claim);
+  KeepLateCompletion(settle, *claim, stamp, answer);
   return answer;
 }
 
@@ -206,8 +224,11 @@ Answer Ledger::Renew_(const Renew& renew, const Stamp& stamp) {
   if (!claim) return answer;
   if (RestartOwnLeases(*tables_.FindSlot(renew.hash()), renew.hash())) tables_.Touch(renew.hash());
   if (IsAbandoned(*claim, stamp.now_ms, options_.skew_ms) ||
-      !RenewClaim(*claim, renew.fence(), renew.lease_ms(), stamp.now_ms, rules_))
-    return AboutClaim(Answer::Kind::kStaleFence, *claim, renew.hash());
+      !RenewClaim(*claim, renew.fence(), renew.lease_ms(), stamp.now_ms, rules_)) {
+    answer = AboutClaim(Answer::Kind::kStaleFence, *claim, renew.hash());
+    answer.winner = WinnerOver(*tables_.FindSlot(renew.hash()), *claim);
+    return answer;
+  }
   tables_.Touch(renew.hash());
   tables_.ShipClaim(renew.hash(), claim->run_id());
   return AboutClaim(Answer::Kind::kDone, *claim, renew.hash());
@@ -238,7 +259,7 @@ Answer Ledger::Mutate(const Mutation& mutation, const Stamp& stamp) {
                               stamp,
                               options_.region,
                               answer.claim.run_id(),
-                              answer.claim.tries(),
+                              answer.claim.tries() + TriesReleased(tables_, answer.hash),
                               options_.run_retention_ms};
   Effect effect = Execute(mutation, context);
   answer.kind = Answer::Kind::kDone;

@@ -59,6 +59,14 @@ class Ledger {
   void Reconcile(const std::string& hash, Slot& slot, const Stamp& stamp, Answer& answer);
   void Lose(const std::string& hash, const Slot& slot, const Loss& loss, const Stamp& stamp,
             Answer& answer);
+  // What is kept of conflicts; see evidence.cc.
+  void KeepEvidence(Conflict conflict, Answer& answer);
+  void KeepLoss(const std::string& hash, const Slot& slot, const Loss& loss, bool had_completed,
+                const Stamp& stamp, Answer& answer);
+  void KeepCollision(const std::string& hash, const Slot& slot, const Claim& came,
+                     const std::string& held_fingerprint, const Stamp& stamp, Answer& answer);
+  void KeepLateCompletion(const Settle& settle, Claim& claim, const Stamp& stamp, Answer& answer);
+  void MergeConflict(const Change& change, const std::string& hash, Answer& answer);
 
   /// The claim behind (hash, run id) of that tenant, or null; `answer` then says why.
   Claim* Locate(std::string_view tenant, const std::string& hash, std::string_view run_id,

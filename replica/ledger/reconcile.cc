@@ -34,6 +34,7 @@ Answer Ledger::Merge(const Frame& frame, const Stamp& stamp) {
 void Ledger::MergeClaimChange(const Change& change, const Stamp& stamp, Answer& answer) {
   const std::string hash = SlotKey(static_cast<std::uint8_t>(change.surface()), change.tenant(),
                                    change.endpoint(), change.key());
+  if (change.has_conflict()) MergeConflict(change, hash, answer);
   Slot* slot = tables_.FindSlot(hash);
   const bool fresh = slot == nullptr;
   if (fresh) {
@@ -45,8 +46,9 @@ void Ledger::MergeClaimChange(const Change& change, const Stamp& stamp, Answer& 
     slot->set_endpoint(change.endpoint());
     slot->set_key(change.key());
   }
+  const Claim* held = fresh ? nullptr : FindClaim(*slot, change.claim().run_id());
+  const std::string held_fingerprint = held ? held->fingerprint() : "";
   const Merged merged = MergeClaim(*slot, change.claim());
-  if (merged == Merged::kCollision) ++answer.collisions;
   if (merged == Merged::kUnchanged && !fresh &&
       NewLosses(*slot, options_.region, stamp.now_ms).empty())
     return;
@@ -54,6 +56,8 @@ void Ledger::MergeClaimChange(const Change& change, const Stamp& stamp, Answer& 
   fresh ? Index(*slot, hash) : Reindex(*slot, hash);
   tables_.Touch(hash);
   answer.woken.push_back(hash);
+  if (merged == Merged::kCollision)
+    KeepCollision(hash, *slot, change.claim(), held_fingerprint, stamp, answer);
   Reconcile(hash, *slot, stamp, answer);
   Reindex(*slot, hash);
   tables_.Touch(hash);
@@ -87,38 +91,21 @@ void Ledger::Reconcile(const std::string& hash, Slot& slot, const Stamp& stamp, 
 
 void Ledger::Lose(const std::string& hash, const Slot& slot, const Loss& loss, const Stamp& stamp,
                   Answer& answer) {
-  const auto fingerprint = [&slot](const std::string& run_id) -> std::string {
-    for (const Claim& claim : slot.claims())
-      if (claim.run_id() == run_id) return claim.fingerprint();
-    return "";
-  };
   auto run = tables_.FindRun(loss.run_id());  // first: it may throw, and then nothing is counted
   Head& head = tables_.head();
   head.set_conflicts(head.conflicts() + 1);
-  Conflict conflict;
-  conflict.set_format(1);
-  conflict.set_sequence(head.conflicts());
-  conflict.set_tenant(slot.tenant());
-  conflict.set_endpoint(slot.endpoint());
-  conflict.set_winner(loss.first_winner());
-  conflict.set_loser(loss.run_id());
-  conflict.set_region_pair(loss.region_pair());
-  conflict.set_payload_divergent(fingerprint(loss.run_id()) != fingerprint(loss.first_winner()));
-  conflict.set_detected_ms(stamp.now_ms);
-  conflict.set_slot_hash(hash);
-  conflict.set_loser_had_completed(true);  // a loser is a success; only a run may still go on
+  // A loser is a success; only a run may still go on.
+  const bool had_completed = !run || run->status() == RUN_COMPLETED;
   if (run) {
     const EffectContext context{tables_,       stamp, options_.region,
                                 loss.run_id(), 1,     options_.run_retention_ms};
-    conflict.set_loser_had_completed(run->status() == RUN_COMPLETED);
-    run->set_completed_before(run->status() == RUN_COMPLETED);
+    run->set_completed_before(had_completed);
     if (MutationOn("cancel-twice")) CancelRunNow(*run, kLossReason, context);
     if (run->status() != RUN_CANCELLED || MutationOn("cancel-twice"))
       CancelRunNow(*run, kLossReason, context);
     answer.cancelled_runs.push_back(loss.run_id());
   }
-  tables_.PutConflict(conflict);
-  answer.conflicts.push_back(std::move(conflict));
+  KeepLoss(hash, slot, loss, had_completed, stamp, answer);
 }
 
 Answer Ledger::Reassert_(const Reassert& reassert) {

@@ -5,6 +5,7 @@
 
 #include "replica/api/digest.h"
 #include "replica/api/json_value.h"
+#include "replica/ledger/run_id.h"
 #include "replica/storage/keys.h"
 
 namespace once {
@@ -13,6 +14,8 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::string_view kApprovalNode = "approve";
+constexpr std::string_view kInterruptPrefix = "int_";
+constexpr std::size_t kRegionCodeBytes = 4;
 
 void Emit(Run& run, std::string_view type, const json::object& payload,
           const EffectContext& context, std::string_view node_id = {}) {
@@ -50,7 +53,8 @@ void Complete(Run& run, const EffectContext& context) {
 void AskForApproval(Run& run, const EffectContext& context) {
   const std::string secret =
       keys::Big64(context.stamp.entropy[1]) + keys::Big64(context.stamp.entropy[2]);
-  const std::string token = "int_" + Base64Url(secret);
+  const std::string token =
+      std::string(kInterruptPrefix) + RegionCode(context.region) + "_" + Base64Url(secret);
   run.set_interrupt_token(token);
   run.set_waiting_node(std::string(kApprovalNode));
   run.set_status(WAITING_APPROVAL);
@@ -82,6 +86,12 @@ std::string_view BuiltInFor(std::string_view workflow_id, bool test_seams) {
   for (const auto& [alias, name] : kAliases)
     if (alias == workflow_id) return name;
   return {};
+}
+
+std::string_view InterruptHomeCode(std::string_view token) {
+  const std::size_t end = kInterruptPrefix.size() + kRegionCodeBytes;
+  if (!token.starts_with(kInterruptPrefix) || token.size() <= end || token[end] != '_') return {};
+  return token.substr(kInterruptPrefix.size(), kRegionCodeBytes);
 }
 
 bool IsTerminal(RunStatus status) {

@@ -19,6 +19,9 @@ namespace once {
 /// known only where test seams are on.
 std::string_view BuiltInFor(std::string_view workflow_id, bool test_seams);
 
+/// The code of the region that made the token, as in its run ids; empty for what is no token.
+std::string_view InterruptHomeCode(std::string_view token);
+
 bool IsTerminal(RunStatus status);
 /// Whether somebody may be asked at that node, now or in the past.
 bool HasNode(const Run& run, std::string_view node_id);

@@ -56,6 +56,10 @@ inline std::string Policy(std::string_view tenant, std::string_view route) {
 inline std::string Conflict(std::uint64_t sequence) {
   return "c" + Big64(sequence);
 }
+/// The place in the list of what a run has on record; `kind` is a ConflictKind.
+inline std::string ConflictOf(int kind, std::string_view run_id) {
+  return "k" + std::string(1, static_cast<char>(kind)) + std::string(run_id);
+}
 /// Frames of one origin and incarnation, in order of their first sequence.
 inline std::string Frames(std::string_view origin, std::uint64_t incarnation) {
   return "j" + Part(origin) + Big64(incarnation);

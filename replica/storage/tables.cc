@@ -293,8 +293,18 @@ void Tables::ErasePolicy(const RoutePolicy& policy) {
   pending_[keys::Policy(policy.tenant(), policy.route())] = std::nullopt;
 }
 
-void Tables::PutConflict(const Conflict& conflict) {
+void Tables::AddConflict(Conflict& conflict) {
+  head_.set_listed(head_.listed() + 1);
+  conflict.set_sequence(head_.listed());
   pending_[keys::Conflict(conflict.sequence())] = conflict.SerializeAsString();
+  pending_[keys::ConflictOf(conflict.kind(), conflict.loser())] = keys::Big64(conflict.sequence());
+}
+
+std::optional<Conflict> Tables::FindConflict(ConflictKind kind, std::string_view run_id) {
+  const auto place = Read(keys::ConflictOf(kind, run_id));
+  const auto bytes = place ? Read(keys::Conflict(keys::ReadBig64(*place))) : std::nullopt;
+  if (!bytes) return std::nullopt;
+  return Parse<Conflict>(*bytes);
 }
 
 std::vector<Conflict> Tables::Conflicts(std::uint64_t from, std::size_t limit) {

@@ -69,7 +69,9 @@ class Tables {
   void PutPolicy(const RoutePolicy& policy);
   void ErasePolicy(const RoutePolicy& policy);
 
-  void PutConflict(const Conflict& conflict);
+  /// Appends to the list, giving the record its sequence. Each run has one record of a kind.
+  void AddConflict(Conflict& conflict);
+  std::optional<Conflict> FindConflict(ConflictKind kind, std::string_view run_id);
   /// Conflicts with sequence >= from, in order, `limit` at most.
   std::vector<Conflict> Conflicts(std::uint64_t from, std::size_t limit);
 

@@ -152,6 +152,41 @@ TEST(HttpBounds, AHeadOfExactlyTheLimitIsServed) {
   EXPECT_EQ(StatusOf(client.ReadToEnd()), "HTTP/1.1 431");
 }
 
+TEST(HttpBounds, S_60_S_61_AllBodiesThatArriveTogetherAreBounded) {
+  Limits limits = Patient();
+  limits.bodies_bytes_max = 400'000;
+  HttpServer server(limits);
+  const std::string put = "PUT / HTTP/1.1\r\nHost: a\r\n";
+  const std::string half(100'000, 'x');
+  const auto held = [&](std::size_t bytes) {
+    return server.Eventually([&] { return server.listener().counters().bodies_bytes >= bytes; });
+  };
+  HttpClient first(server);
+  first.Send(put + "Content-Length: 200000\r\n\r\n" + half);
+  ASSERT_TRUE(held(half.size()));
+  auto second = std::make_unique<HttpClient>(server);
+  second->Send(put + "Transfer-Encoding: chunked\r\n\r\n186a0\r\n" + half + "\r\n");
+  ASSERT_TRUE(held(2 * half.size()));
+
+  HttpClient third(server);
+  third.Send(put + "Content-Length: 200000\r\n\r\n" + half);
+  const std::string refusal = third.ReadToEnd();
+  EXPECT_EQ(StatusOf(refusal), "HTTP/1.1 503");
+  EXPECT_NE(refusal.find("\r\nRetry-After: 1\r\n"), std::string::npos) << refusal;
+  EXPECT_EQ(BodyOf(refusal),
+            R"({"error":"unavailable","message":"too many requests are arriving"})");
+  EXPECT_EQ(server.counters().refused, 1u);
+  HttpClient small(server);
+  small.Send(put + "Content-Length: 2\r\n\r\nab");
+  EXPECT_EQ(BodyOf(small.ReadAnswer()), "PUT /|ab") << "what comes whole holds nothing";
+
+  third.Close();
+  second.reset();  // gone in the middle of it
+  first.Send(half);
+  EXPECT_EQ(BodyOf(first.ReadAnswer()), "PUT /|" + half + half);
+  EXPECT_TRUE(server.Eventually([&] { return server.listener().counters().bodies_bytes == 0; }));
+}
+
 TEST(HttpBounds, ABodyOfExactlyTheLimitIsServed) {
   Limits limits = Patient();
   limits.body_bytes_max = 16;

@@ -18,26 +18,33 @@ class ApiConflict : public ApiWorld {
 
   /// What region ap says of a run under that key of a tenant; lower than any made here.
   std::string HearOfLower(const std::string& tenant, const std::string& key,
-                          std::int64_t older_ms = 1000) {
+                          std::int64_t older_ms = 1000, Surface surface = ROUTE,
+                          const std::string& endpoint = "POST /v1/runs",
+                          const std::string& fingerprint = "another",
+                          const Conflict* conflict = nullptr) {
     const std::int64_t now_ms = replica_->NowMillis();
     Command command;
     Change& change = *command.mutable_merge_frame()->mutable_frame()->add_changes();
-    change.set_surface(ROUTE);
+    change.set_surface(surface);
     change.set_tenant(tenant);
-    change.set_endpoint("POST /v1/runs");
+    change.set_endpoint(endpoint);
     change.set_key(key);
     Claim& claim = *change.mutable_claim();
     claim.set_run_id(MintRunId(now_ms - older_ms, "ap", 7));
     claim.set_region("ap");
     claim.set_version(2);
     claim.set_state(COMPLETED);
-    claim.set_fingerprint("another");
+    claim.set_fingerprint(fingerprint);
     claim.set_created_ms(now_ms - older_ms);
     claim.set_taken_up_ms(now_ms - older_ms);
     claim.set_finalised_ms(now_ms - older_ms);
     claim.set_expires_ms(now_ms + 3'600'000);
     claim.mutable_outcome()->set_status(201);
     claim.mutable_outcome()->set_body("winner");
+    if (conflict) {
+      *change.mutable_conflict() = *conflict;
+      change.mutable_conflict()->set_loser(claim.run_id());
+    }
     replica_->Submit(command, [](const Answer&) {});
     RunUntilIdle();
     return claim.run_id();
@@ -106,6 +113,91 @@ TEST_F(ApiConflict, S_40_ARetryWithTheLosersBodyGetsTheSurvivorNamed) {
   EXPECT_EQ(retry.status, 409);
   EXPECT_EQ(retry.Text("/error"), "idempotency_key_mismatch");
   EXPECT_EQ(retry.Text("/details/existingRunId"), winner);
+}
+
+TEST_F(ApiConflict, S_42_ALateCompletionIsToldTheWinnerAndKept) {
+  As("acme");
+  const Reply begun = Post("/v1/claims", "k", R"({"endpoint":"POST /pay","request":{}})");
+  const std::string claim = begun.Text("/claimId");
+  const std::string winner = HearOfLower("acme", "k", 1000, CLAIM, "POST /pay");
+  const auto settle = [&](int status) {
+    return Ask("PUT", "/v1/claims/" + claim + "/outcome", {{"If-Match", begun.Header("ETag")}},
+               R"({"status":)" + std::to_string(status) + R"(,"body":"charged twice"})");
+  };
+  for (const int status : {200, 200, 402}) {
+    const Reply late = settle(status);
+    EXPECT_EQ(late.status, 409);
+    EXPECT_EQ(late.Text("/error"), "stale_fence");
+    EXPECT_EQ(late.Text("/details/existingRunId"), winner);
+  }
+  const Reply renewed =
+      Ask("POST", "/v1/claims/" + claim + "/renew", {{"If-Match", begun.Header("ETag")}});
+  EXPECT_EQ(renewed.Text("/details/existingRunId"), winner);
+  const Reply list = Get("/v1/conflicts");
+  ASSERT_EQ(list.At("/conflicts").as_array().size(), 1u);
+  EXPECT_EQ(list.Text("/conflicts/0/kind"), "late-completion");
+  EXPECT_EQ(list.Text("/conflicts/0/winner"), winner);
+  EXPECT_EQ(list.Text("/conflicts/0/loser"), begun.Text("/runId"));
+  EXPECT_EQ(list.Number("/conflicts/0/lateStatus"), 200);
+  EXPECT_EQ(list.body.find("charged twice"), std::string::npos);
+  const Reply kept = Get("/v1/claims/" + claim);
+  EXPECT_EQ(kept.Text("/state"), "superseded");
+  EXPECT_EQ(kept.Text("/outcome/body"), "charged twice");
+  EXPECT_EQ(Metric("openwop_idempotency_cross_region_conflicts_total"), 0);
+  EXPECT_EQ(Metric("once_stale_fences_total"), 4);
+}
+
+TEST_F(ApiConflict, S_39_ARunIdUsedTwiceIsCountedLoggedAndListed) {
+  As("admin");
+  const std::string run = HearOfLower("acme", "canary-key", 1000);
+  HearOfLower("acme", "canary-key", 1000, ROUTE, "POST /v1/runs", "yet another");
+  EXPECT_EQ(Metric("once_run_id_collisions_total", R"(region="ap")"), 1);
+  EXPECT_EQ(warnings_, 1);
+  EXPECT_TRUE(log_.back().starts_with("dedup.run-id-collision ")) << log_.back();
+  EXPECT_NE(log_.back().find(run), std::string::npos);
+  EXPECT_EQ(log_.back().find("canary-key"), std::string::npos);
+  Restart();
+  const Reply list = Get("/v1/conflicts");
+  ASSERT_EQ(list.At("/conflicts").as_array().size(), 1u);
+  EXPECT_EQ(list.Text("/conflicts/0/kind"), "run-id-collision");
+  EXPECT_EQ(list.Text("/conflicts/0/region"), "ap");
+  EXPECT_EQ(list.Text("/conflicts/0/loser"), run);
+  EXPECT_EQ(list.Text("/conflicts/0/fingerprints/0"), Hex("another"));
+  EXPECT_EQ(list.Text("/conflicts/0/fingerprints/1"), Hex("yet another"));
+  EXPECT_EQ(list.body.find("canary-key"), std::string::npos);
+  EXPECT_EQ(Metric("openwop_idempotency_cross_region_conflicts_total"), 0);
+}
+
+TEST_F(ApiConflict, OW_OP_01_AConflictOfAnotherRegionIsListedAndNotCounted) {
+  Conflict conflict;
+  conflict.set_region("ap");
+  conflict.set_winner(MintRunId(replica_->NowMillis(), "us", 1));
+  conflict.set_region_pair("ap|us");
+  const std::string loser = HearOfLower("acme", "k", 1000, ROUTE, "POST /v1/runs", "f", &conflict);
+  HearOfLower("acme", "k", 1000, ROUTE, "POST /v1/runs", "f", &conflict);
+  const Reply list = Get("/v1/conflicts");
+  ASSERT_EQ(list.At("/conflicts").as_array().size(), 1u) << list.body;
+  EXPECT_EQ(list.Text("/conflicts/0/loser"), loser);
+  EXPECT_EQ(list.Text("/conflicts/0/region"), "ap");
+  EXPECT_EQ(list.Text("/conflicts/0/route"), "POST /v1/runs");
+  EXPECT_EQ(list.Text("/conflicts/0/tenant"), "acme");
+  Restart();
+  EXPECT_EQ(Metric("openwop_idempotency_cross_region_conflicts_total"), 0);
+  EXPECT_TRUE(log_.empty()) << "its home says so";
+}
+
+TEST_F(ApiConflict, TheListIsLimitedByTheTenantsRate) {
+  Configure([](Config& config) {
+    config.limits.tenant_requests_per_second = 1;
+    config.limits.tenant_burst = 2;
+  });
+  EXPECT_EQ(Get("/v1/conflicts").status, 200);
+  EXPECT_EQ(Get("/v1/conflicts").status, 200);
+  const Reply limited = Get("/v1/conflicts");
+  EXPECT_EQ(limited.status, 429);
+  EXPECT_EQ(limited.Header("Retry-After"), "1");
+  As("globex");
+  EXPECT_EQ(Get("/v1/conflicts").status, 200);
 }
 
 TEST_F(ApiConflict, ALaterLowerSurvivorIsShownWithoutANewConflict) {

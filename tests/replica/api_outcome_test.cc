@@ -49,6 +49,24 @@ TEST_P(ApiRetryable, CK_03_TheKeyIsNotPoisonedOverARestart) {
 INSTANTIATE_TEST_SUITE_P(Statuses, ApiRetryable,
                          testing::Values(408, 425, 429, 500, 501, 502, 503, 504, 507));
 
+class ApiReleased : public ApiWorld, public testing::WithParamInterface<int> {};
+
+TEST_P(ApiReleased, OW_L1_10_FreesTheKeyAndItsTriesCountAllTheSame) {
+  const std::string body = Failing(GetParam(), 2);
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    const Reply failed = Post("/v1/runs", "k", body);
+    EXPECT_EQ(failed.status, GetParam()) << attempt;
+    EXPECT_FALSE(failed.Replayed());
+    Restart();
+  }
+  const Reply success = Post("/v1/runs", "k", body);
+  EXPECT_EQ(success.status, 201);
+  EXPECT_TRUE(Post("/v1/runs", "k", body).Replayed());
+  EXPECT_EQ(Post("/v1/runs", "other", body).status, GetParam()) << "each key has its own";
+}
+
+INSTANTIATE_TEST_SUITE_P(Statuses, ApiReleased, testing::Values(400, 401, 403));
+
 class ApiFinal : public ApiWorld, public testing::WithParamInterface<int> {};
 
 TEST_P(ApiFinal, OW_L1_11_AClientErrorThatARetryCannotMendIsReplayed) {
@@ -117,8 +135,8 @@ TEST_F(ApiOutcome, OW_L1_10_ForbiddenLeavesTheKeyFree) {
 TEST_F(ApiOutcome, OW_L1_10_AnOutcomeThatSaysNothingOfTheRequestIsNotReplayed) {
   for (const int status : {400, 401, 403}) {
     const std::string key = "k" + std::to_string(status);
-    EXPECT_EQ(Post("/v1/runs", key, Failing(status, 1)).status, status);
-    EXPECT_FALSE(Post("/v1/runs", key, Failing(status, 1)).Replayed());
+    EXPECT_EQ(Post("/v1/runs", key, Failing(status, 2)).status, status);
+    EXPECT_FALSE(Post("/v1/runs", key, Failing(status, 2)).Replayed());
     EXPECT_EQ(Post("/v1/runs", key, kNoop).status, 201) << "the key is free for any request";
   }
 }

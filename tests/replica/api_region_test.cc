@@ -181,11 +181,14 @@ TEST_F(ApiRegion, ARunOfAnotherRegionIsCancelledAtItsHome) {
   answer.kind = Answer::Kind::kDone;
   answer.outcome.set_status(200);
   answer.outcome.set_body("from home");
-  api_->SetForward([&](const std::string& region, const Command& command, Replica::Done done) {
-    asked.push_back(region + " " + command.mutation().cancel_run().run_id());
-    EXPECT_EQ(command.mutation().tenant(), "acme");
-    done(answer);
-  });
+  api_->SetForward(
+      [&](const std::string& region, const ForwardRequest& request, Replica::Done done) {
+        Command command;
+        EXPECT_TRUE(command.ParseFromString(request.command()));
+        asked.push_back(region + " " + command.mutation().cancel_run().run_id());
+        EXPECT_EQ(command.mutation().tenant(), "acme");
+        done(answer);
+      });
   // Not even heard of here, but its id says whose it is.
   const std::string foreign = MintRunId(replica_->NowMillis(), "us", 7);
   const Reply reply = Post("/v1/runs/" + foreign + "/cancel", "k1", "");
@@ -201,15 +204,18 @@ TEST_F(ApiRegion, ARunOfAnotherRegionIsCancelledAtItsHome) {
 TEST_F(ApiRegion, AHomeOutOfReachIs503AndNothingIsStored) {
   WithPeers();
   bool reachable = false;
-  api_->SetForward([&](const std::string&, const Command&, Replica::Done done) {
+  api_->SetForward([&](const std::string&, const ForwardRequest&, Replica::Done done) {
     Answer answer;
     answer.kind = reachable ? Answer::Kind::kDone : Answer::Kind::kUnavailable;
     answer.outcome.set_status(200);
     done(answer);
   });
   const std::string foreign = MintRunId(replica_->NowMillis(), "ap", 7);
+  // A token says whose it is, too: one that was not heard of yet is no stored 404.
+  const std::string token = "int_" + RegionCode("ap") + "_secret";
   for (const std::string& path :
-       {"/v1/runs/" + foreign + "/cancel", "/v1/runs/" + foreign + "/approvals/approve"}) {
+       {"/v1/runs/" + foreign + "/cancel", "/v1/runs/" + foreign + "/approvals/approve",
+        "/v1/interrupts/" + token}) {
     reachable = false;
     const Reply refused = Post(path, "k1", R"({"decision":"approved"})");
     EXPECT_EQ(refused.status, 503) << path;
@@ -219,6 +225,62 @@ TEST_F(ApiRegion, AHomeOutOfReachIs503AndNothingIsStored) {
     reachable = true;
     EXPECT_EQ(Post(path, "k1", R"({"decision":"approved"})").status, 200) << path;
   }
+}
+
+TEST_F(ApiRegion, ATokenOfThisRegionOrOfNobodyIsDecidedHere) {
+  WithPeers();
+  api_->SetForward([&](const std::string&, const ForwardRequest&, const Replica::Done&) {
+    ADD_FAILURE() << "asked elsewhere";
+  });
+  const std::string run = Run(R"({"workflowId":"approval"})");
+  const std::string token = Get("/v1/runs/" + run).Text("/interruptToken");
+  EXPECT_TRUE(token.starts_with("int_" + RegionCode("eu") + "_")) << token;
+  const char* const approve = R"({"decision":"approved"})";
+  EXPECT_EQ(Post("/v1/interrupts/" + token, "k1", approve).status, 200);
+  for (const std::string& unknown :
+       {std::string("nonsense"), "int_" + RegionCode("eu") + "_other", "int_" + RegionCode("ap"),
+        "int_" + RegionCode("elsewhere") + "_x"})
+    EXPECT_EQ(Post("/v1/interrupts/" + unknown, "", approve).status, 404) << unknown;
+}
+
+TEST_F(ApiRegion, EventsOfAForeignRunAreToldByItsHome) {
+  WithPeers();
+  EventPage page;
+  page.add_events()->set_type("run.started");
+  page.add_events()->set_type("run.completed");
+  page.mutable_events(1)->set_sequence(1);
+  for (RunEvent& event : *page.mutable_events()) event.set_payload("{}");
+  page.set_complete(true);
+  std::string asked;
+  Answer::Kind kind = Answer::Kind::kDone;
+  api_->SetForward(
+      [&](const std::string& region, const ForwardRequest& request, const Replica::Done& done) {
+        asked = region + " " + request.events().tenant() + " " + request.events().run_id() + " " +
+                std::to_string(request.events().from_sequence());
+        Answer answer;
+        answer.kind = kind;
+        answer.outcome.set_body(page.SerializeAsString());
+        done(answer);
+      });
+  const std::string foreign = MintRunId(replica_->NowMillis(), "us", 7);
+  const std::string path = "/v1/runs/" + foreign + "/events";
+  Reply reply = Get(path);
+  EXPECT_EQ(reply.status, 200) << reply.body;
+  EXPECT_EQ(asked, "us acme " + foreign + " 0");
+  EXPECT_EQ(reply.Text("/events/1/type"), "run.completed");
+  EXPECT_EQ(reply.Text("/events/1/runId"), foreign);
+  EXPECT_EQ(reply.At("/isComplete"), true);
+  EXPECT_EQ(reply.Text("/homeRegion"), "us");
+  reply = Get(path, {{"Accept", "text/event-stream"}, {"Last-Event-ID", "4"}});
+  EXPECT_EQ(asked, "us acme " + foreign + " 5");
+  EXPECT_EQ(reply.Header("Content-Type"), "text/event-stream");
+  EXPECT_NE(reply.body.find("id: 1\nevent: run.completed\ndata: {"), std::string::npos);
+  kind = Answer::Kind::kNotFound;
+  EXPECT_EQ(Get(path).Text("/error"), "run_not_found");
+  kind = Answer::Kind::kUnavailable;
+  reply = Get(path);
+  EXPECT_EQ(reply.status, 503);
+  EXPECT_EQ(reply.Header("Retry-After"), "1");
 }
 
 TEST_F(ApiRegion, CutIsThereOnlyWithFaultInjection) {

@@ -178,6 +178,7 @@ class ApiWorld : public testing::Test {
   Config config_;
   MemoryDisk disk_;
   std::vector<std::string> log_;
+  int warnings_ = 0;  // of these
   std::unique_ptr<VirtualScheduler> scheduler_;
   std::unique_ptr<Api> api_;
   std::unique_ptr<Replica> replica_;
@@ -210,10 +211,12 @@ class ApiWorld : public testing::Test {
     store_ = std::make_unique<MemoryStore>(disk_, *scheduler_);
     replica_ = std::make_unique<Replica>(
         World{*scheduler_, *store_, [this] { return random_.Next(); }}, config_, *metrics_);
-    api_ = std::make_unique<Api>(*replica_, config_, Known(), *metrics_,
-                                 [this](std::string_view event, std::string_view detail) {
-                                   log_.push_back(std::string(event) + " " + std::string(detail));
-                                 });
+    api_ = std::make_unique<Api>(
+        *replica_, config_, Known(), *metrics_,
+        [this](Severity severity, std::string_view event, std::string_view detail) {
+          if (severity == Severity::kWarning) ++warnings_;
+          log_.push_back(std::string(event) + " " + std::string(detail));
+        });
     replica_->Start([](bool started) { EXPECT_TRUE(started); });
     RunUntilIdle();
   }

@@ -121,6 +121,7 @@ TEST(ConfigReference, LimitsAreTheDefaults) {
   const Limits defaults;
   EXPECT_EQ(file.header_bytes_max, defaults.header_bytes_max);
   EXPECT_EQ(file.body_bytes_max, defaults.body_bytes_max);
+  EXPECT_EQ(file.bodies_bytes_max, defaults.bodies_bytes_max);
   EXPECT_EQ(file.stored_answer_bytes_max, defaults.stored_answer_bytes_max);
   EXPECT_EQ(file.header_deadline_ms, defaults.header_deadline_ms);
   EXPECT_EQ(file.body_deadline_ms, defaults.body_deadline_ms);

@@ -162,7 +162,20 @@ TEST(Conflicts, S_42_ACompletionThatComesWhileItsRegionLosesIsNotServed) {
   const Answer late = story.Complete("eu", slow);
   EXPECT_EQ(late.kind, Kind::kStaleFence);
   EXPECT_EQ(late.claim.state(), SUPERSEDED);
+  EXPECT_EQ(late.winner, winner);
+  EXPECT_EQ(story.Complete("eu", slow).winner, winner) << "the same to a repetition";
+  EXPECT_EQ(story.Complete("eu", slow, 404).winner, winner);
   ASSERT_TRUE(story.RunUntilQuiet());
+  for (const std::string& region : story.cluster.regions()) {
+    ASSERT_EQ(story.Listed(region).size(), 1u) << region;
+    const Conflict evidence = story.Listed(region)[0];
+    EXPECT_EQ(evidence.kind(), LATE_COMPLETION);
+    EXPECT_EQ(evidence.loser(), slow.claim.run_id());
+    EXPECT_EQ(evidence.winner(), winner);
+    EXPECT_EQ(evidence.late_status(), 200u) << "what it said first";
+    for (const Claim& claim : story.SlotIn(region, "k1")->claims())
+      EXPECT_EQ(claim.outcome().body(), "answer of " + claim.run_id()) << "kept, not served";
+  }
   EXPECT_EQ(story.ConflictsCounted(), 0u);
   ExpectEverywhere(story, "k1", winner);
 }

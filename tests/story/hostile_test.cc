@@ -210,6 +210,50 @@ TEST_F(Hostile, S_39_ARunIdUsedTwiceIsOneClaimAndTheSameEverywhere) {
     EXPECT_EQ(slot->claims(0).fingerprint(), "another") << "the lower one, whoever came first";
   }
   EXPECT_EQ(story_.ConflictsCountedIn({"eu", "us"}), 0u);
+  for (const char* region : {"eu", "us"}) {
+    ASSERT_EQ(story_.Listed(region).size(), 1u) << region;
+    const Conflict evidence = story_.Listed(region)[0];
+    EXPECT_EQ(evidence.kind(), RUN_ID_COLLISION);
+    EXPECT_EQ(evidence.region(), "ap");
+    EXPECT_EQ(evidence.loser(), first.run_id());
+    ASSERT_EQ(evidence.fingerprints_size(), 2);
+    EXPECT_EQ(std::set({evidence.fingerprints(0), evidence.fingerprints(1)}),
+              std::set({first.fingerprint(), second.fingerprint()}));
+  }
+}
+
+TEST_F(Hostile, S_39_ARegionThatCollidesWithoutEndFillsNoDisk) {
+  std::uint64_t sequence = 1;
+  for (std::uint64_t i = 0; i < 1100; ++i) {
+    Claim claim = ap_.Claim(i);
+    for (const char* fingerprint : {"one", "two", "three"}) {
+      claim.set_fingerprint(fingerprint);
+      Frame frame = ap_.FrameOf(claim, "k" + std::to_string(i));
+      frame.set_first_sequence(sequence++);
+      ap_.Say("eu", frame);
+    }
+  }
+  EXPECT_EQ(story_.Listed("eu").size(), 1000u) << "each run id once, and no more than that";
+  EXPECT_EQ(Refused(), 0u);
+}
+
+TEST_F(Hostile, S_57_ConflictsOfAnotherRegionCannotBeAsserted) {
+  const Claim claim = ap_.Claim();
+  const auto frame = [&](const std::function<void(Conflict&)>& change) {
+    Frame said = ap_.FrameOf(claim, "k1");
+    Conflict& conflict = *said.mutable_changes(0)->mutable_conflict();
+    conflict.set_loser(claim.run_id());
+    conflict.set_region("ap");
+    change(conflict);
+    return said;
+  };
+  ExpectFrameRefused(frame([](Conflict& conflict) { conflict.set_region("us"); }), "k1");
+  ExpectFrameRefused(frame([](Conflict& conflict) { conflict.set_loser("another"); }), "k1");
+  ExpectFrameRefused(frame([](Conflict& conflict) { conflict.set_kind(RUN_ID_COLLISION); }), "k1");
+  ExpectFrameRefused(frame([](Conflict& conflict) { conflict.set_detected_ms(INT64_MAX); }), "k1");
+  EXPECT_EQ(story_.Listed("eu").size(), 0u);
+  ap_.Say("eu", frame([](Conflict&) {}));
+  EXPECT_EQ(story_.Listed("eu").size(), 1u);
 }
 
 TEST_F(Hostile, S_31_UnknownFieldsOfANewerRegionSurviveAnOlderRelay) {

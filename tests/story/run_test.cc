@@ -61,6 +61,30 @@ TEST(Runs, OW_MR_04_OW_MR_06_AfterHealingExactlyOneRunIsNotCancelled) {
   }
 }
 
+TEST(Runs, TheHomeOfARunTellsItsEvents) {
+  Story story;
+  const std::string run = story.Run("eu", "k1");
+  story.Run(100);
+  ForwardRequest request;
+  request.mutable_events()->set_tenant("acme");
+  request.mutable_events()->set_run_id(run);
+  const auto ask = [&](const std::string& home) { return story.Forward("us", home, request); };
+  EventPage page;
+  ASSERT_TRUE(page.ParseFromString(ask("eu").outcome.body()));
+  ASSERT_EQ(page.events_size(), 2);
+  EXPECT_EQ(page.events(0).type(), "run.started");
+  EXPECT_EQ(page.events(1).type(), "run.completed");
+  EXPECT_TRUE(page.complete());
+  EXPECT_EQ(ask("ap").kind, Kind::kNotFound) << "it has a copy of the run, and no events";
+  request.mutable_events()->set_from_sequence(1);
+  ASSERT_TRUE(page.ParseFromString(ask("eu").outcome.body()));
+  EXPECT_EQ(page.events_size(), 1);
+  request.mutable_events()->set_tenant("globex");
+  EXPECT_EQ(ask("eu").kind, Kind::kNotFound);
+  story.cluster.Partition({"eu"}, {"us"});
+  EXPECT_EQ(ask("eu").kind, Kind::kUnavailable);
+}
+
 TEST(Runs, OW_MR_08_TheLoserIsCancelledWithItsReasonOnce) {
   TwoRuns two("delay");
   two.Heal();
@@ -127,8 +151,42 @@ TEST(Runs, OW_MR_05_S_34_OneEventAndOneCountPerLoserWhateverIsRepeated) {
   EXPECT_EQ(story.CancelledEvents("ap", third), 1);
   EXPECT_EQ(story.ConflictsCounted(), 2u) << "not one per region or per merge";
   EXPECT_EQ(story.Conflicts("eu").size(), 0u) << "each home counts its own losers";
+  for (const std::string& region : story.cluster.regions())
+    EXPECT_EQ(story.Listed(region).size(), 2u) << "and every region lists all of them, once";
   EXPECT_EQ(story.Conflicts("us").size(), 1u);
   EXPECT_EQ(story.Conflicts("ap").size(), 1u);
+}
+
+TEST(Runs, OW_N_57_EveryRegionListsWhatItsHomeRecorded) {
+  TwoRuns two("delay", 2);
+  two.story.cluster.Partition({"ap"}, {"eu", "us"});
+  two.story.HealLink("eu", "us");
+  two.story.Run(1000);
+  const Conflict home = two.story.Conflicts("us").at(0);
+  EXPECT_EQ(two.story.Listed("ap").size(), 0u);
+  two.Heal();
+  for (const char* region : {"ap", "eu"}) {
+    ASSERT_EQ(two.story.Listed(region).size(), 1u) << region;
+    EXPECT_EQ(two.story.Listed(region)[0].SerializeAsString(), home.SerializeAsString()) << region;
+    two.story.cluster.Crash(region);
+    two.story.cluster.Restart(region);
+    two.story.Run(1000);
+    EXPECT_EQ(two.story.Listed(region).size(), 1u) << region;
+  }
+  EXPECT_EQ(two.story.ConflictsCounted(), 1u);
+}
+
+TEST(Runs, ARegionThatComesWithAnEmptyDiskHearsOfConflictsAgain) {
+  TwoRuns two("delay");
+  two.Heal();
+  two.story.cluster.Crash("ap");
+  two.story.cluster.Empty("ap");
+  two.story.cluster.Restart("ap");
+  ASSERT_TRUE(two.story.RunUntilQuiet(120'000));
+  two.story.Run(60'000);
+  ASSERT_EQ(two.story.Listed("ap").size(), 1u);
+  EXPECT_EQ(two.story.Listed("ap")[0].loser(), two.loser);
+  EXPECT_EQ(two.story.ConflictsCounted(), 1u);
 }
 
 TEST(Runs, OW_N_57_TheConflictNamesWhoAgainstWhomAndNoContent) {

@@ -79,8 +79,14 @@ class Story {
   }
   /// `region` lets the home of a run carry out a command about it.
   Answer Forward(const std::string& region, const std::string& home, const Command& command) {
+    ForwardRequest request;
+    request.set_command(command.SerializeAsString());
+    return Forward(region, home, request);
+  }
+  Answer Forward(const std::string& region, const std::string& home,
+                 const ForwardRequest& request) {
     std::optional<Answer> answer;
-    cluster.gossip(region).Forward(home, command, 2000, [&answer](const Answer& a) { answer = a; });
+    cluster.gossip(region).Forward(home, request, 2000, [&answer](const Answer& a) { answer = a; });
     EXPECT_TRUE(cluster.time().RunUntil([&answer] { return answer.has_value(); }, 10'000));
     return answer.value_or(Answer{});
   }
@@ -96,8 +102,17 @@ class Story {
         ++count;
     return count;
   }
-  std::vector<Conflict> Conflicts(const std::string& region) {
+  /// Everything on the region's list.
+  std::vector<Conflict> Listed(const std::string& region) {
     return cluster.replica(region).tables().Conflicts(1, 10'000);
+  }
+  /// The region's own losers.
+  std::vector<Conflict> Conflicts(const std::string& region) {
+    std::vector<Conflict> own = Listed(region);
+    std::erase_if(own, [&](const Conflict& conflict) {
+      return conflict.kind() != LOST || conflict.region() != region;
+    });
+    return own;
   }
   Answer Do(const std::string& region, const Command& command) {
     std::optional<Answer> answer;

@@ -23,16 +23,20 @@ json::array ConflictsIn(ClusterProcess& cluster, const std::string& region) {
   return json::parse(listed.body).at("conflicts").as_array();
 }
 
+// Once in every region, whoever lost there.
 void ExpectListedOnce(ClusterProcess& cluster, const ResolvedConflict& conflict) {
-  json::array all;
-  for (const std::string& region : cluster.regions())
-    for (const json::value& one : ConflictsIn(cluster, region)) all.push_back(one);
-  ASSERT_EQ(all.size(), 1u) << json::serialize(all);
-  EXPECT_EQ(all[0].at("winner").as_string(), Member(conflict.winner, "runId"));
-  EXPECT_EQ(all[0].at("survivor").as_string(), Member(conflict.winner, "runId"));
-  EXPECT_EQ(all[0].at("loser").as_string(), Member(conflict.loser, "runId"));
-  EXPECT_EQ(all[0].at("regionPair").as_string(), "eu|us");
-  EXPECT_FALSE(all[0].at("payloadDivergent").as_bool());
+  for (const std::string& region : cluster.regions()) {
+    SCOPED_TRACE(region);
+    const json::array all = ConflictsIn(cluster, region);
+    ASSERT_EQ(all.size(), 1u) << json::serialize(all);
+    EXPECT_EQ(all[0].at("kind").as_string(), "lost");
+    EXPECT_EQ(all[0].at("region").as_string(), conflict.loser_home);
+    EXPECT_EQ(all[0].at("winner").as_string(), Member(conflict.winner, "runId"));
+    EXPECT_EQ(all[0].at("survivor").as_string(), Member(conflict.winner, "runId"));
+    EXPECT_EQ(all[0].at("loser").as_string(), Member(conflict.loser, "runId"));
+    EXPECT_EQ(all[0].at("regionPair").as_string(), "eu|us");
+    EXPECT_FALSE(all[0].at("payloadDivergent").as_bool());
+  }
 }
 
 }  // namespace
@@ -83,12 +87,15 @@ void ExpectResolved(ClusterProcess& cluster, const ResolvedConflict& conflict) {
     EXPECT_EQ(StatusIn(cluster, region, Member(conflict.winner, "runId")), "waiting-approval");
     EXPECT_EQ(StatusIn(cluster, region, loser), "cancelled");
   }
-  const std::string events =
-      cluster.Acme(conflict.loser_home).Get("/v1/runs/" + loser + "/events").body;
-  const auto cancelled = events.find("run.cancelled");
-  EXPECT_NE(cancelled, std::string::npos) << events;
-  EXPECT_EQ(events.find("run.cancelled", cancelled + 1), std::string::npos) << "twice: " << events;
-  EXPECT_NE(events.find("cross_region_dedup_loss"), std::string::npos) << events;
+  for (const std::string& region : cluster.regions()) {
+    SCOPED_TRACE(region);
+    const std::string events = cluster.Acme(region).Get("/v1/runs/" + loser + "/events").body;
+    const auto cancelled = events.find("run.cancelled");
+    EXPECT_NE(cancelled, std::string::npos) << events;
+    EXPECT_EQ(events.find("run.cancelled", cancelled + 1), std::string::npos)
+        << "twice: " << events;
+    EXPECT_NE(events.find("cross_region_dedup_loss"), std::string::npos) << events;
+  }
   EXPECT_EQ(cluster.TotalMetric(kConflictsTotal), 1);
   ExpectListedOnce(cluster, conflict);
 }

@@ -1,0 +1,98 @@
+// What is kept of conflicts, so that somebody can act on them: durable, without content, and each
+// once per run and kind.
+#include "conflict/survivor.h"
+#include "conflict/tally.h"
+#include "replica/ledger/ledger.h"
+
+namespace once {
+namespace {
+
+// A region that goes wrong may do so without end. Beyond this its collisions are only counted.
+constexpr std::uint64_t kCollisionsMax = 1000;
+
+Conflict About(const Slot& slot, const std::string& hash, const Claim& claim, ConflictKind kind,
+               std::int64_t now_ms) {
+  Conflict conflict;
+  conflict.set_format(1);
+  conflict.set_kind(kind);
+  conflict.set_tenant(slot.tenant());
+  conflict.set_endpoint(slot.endpoint());
+  conflict.set_slot_hash(hash);
+  conflict.set_loser(claim.run_id());
+  conflict.set_region(claim.region());
+  conflict.set_detected_ms(now_ms);
+  return conflict;
+}
+
+}  // namespace
+
+void Ledger::KeepEvidence(Conflict conflict, Answer& answer) {
+  tables_.AddConflict(conflict);
+  answer.conflicts.push_back(std::move(conflict));
+}
+
+void Ledger::KeepLoss(const std::string& hash, const Slot& slot, const Loss& loss,
+                      bool had_completed, const Stamp& stamp, Answer& answer) {
+  const Claim* loser = nullptr;
+  const Claim* winner = nullptr;
+  for (const Claim& claim : slot.claims()) {
+    if (claim.run_id() == loss.run_id()) loser = &claim;
+    if (claim.run_id() == loss.first_winner()) winner = &claim;
+  }
+  Conflict conflict = About(slot, hash, *loser, LOST, stamp.now_ms);
+  conflict.set_winner(loss.first_winner());
+  conflict.set_region_pair(loss.region_pair());
+  conflict.set_payload_divergent(loser->fingerprint() != winner->fingerprint());
+  conflict.set_loser_had_completed(had_completed);
+  KeepEvidence(std::move(conflict), answer);
+  tables_.ShipClaim(hash, loss.run_id());  // carries the record to the other regions
+}
+
+void Ledger::KeepCollision(const std::string& hash, const Slot& slot, const Claim& came,
+                           const std::string& held_fingerprint, const Stamp& stamp,
+                           Answer& answer) {
+  answer.collided.push_back(came.region());
+  Head& head = tables_.head();
+  if (head.collisions() >= kCollisionsMax || tables_.FindConflict(RUN_ID_COLLISION, came.run_id()))
+    return;
+  head.set_collisions(head.collisions() + 1);
+  Conflict conflict = About(slot, hash, came, RUN_ID_COLLISION, stamp.now_ms);
+  conflict.set_winner(came.run_id());  // a run id names one claim, whichever stands
+  conflict.set_region_pair(RegionPair(options_.region, came.region()));
+  conflict.set_payload_divergent(held_fingerprint != came.fingerprint());
+  conflict.add_fingerprints(held_fingerprint);
+  conflict.add_fingerprints(came.fingerprint());
+  KeepEvidence(std::move(conflict), answer);
+}
+
+void Ledger::KeepLateCompletion(const Settle& settle, Claim& claim, const Stamp& stamp,
+                                Answer& answer) {
+  const bool final = settle.state() == COMPLETED || settle.state() == TERMINAL_FAILURE;
+  if (answer.winner.empty() || !final || settle.fence() != claim.fence() || claim.has_outcome())
+    return;
+  Slot& slot = *tables_.FindSlot(settle.hash());
+  const Claim& winner = *FindClaim(slot, answer.winner);
+  Conflict conflict = About(slot, settle.hash(), claim, LATE_COMPLETION, stamp.now_ms);
+  conflict.set_winner(winner.run_id());
+  conflict.set_region_pair(RegionPair(claim.region(), winner.region()));
+  conflict.set_payload_divergent(claim.fingerprint() != winner.fingerprint());
+  conflict.set_loser_had_completed(true);
+  conflict.set_late_status(settle.outcome().status());
+  claim.set_version(claim.version() + 1);
+  *claim.mutable_outcome() = settle.outcome();
+  tables_.Touch(settle.hash());
+  tables_.ShipClaim(settle.hash(), claim.run_id());
+  KeepEvidence(std::move(conflict), answer);
+}
+
+// The home region's record, listed here too. Who and where is read off the change it came with.
+void Ledger::MergeConflict(const Change& change, const std::string& hash, Answer& answer) {
+  Conflict conflict = change.conflict();
+  if (tables_.FindConflict(conflict.kind(), conflict.loser())) return;
+  conflict.set_tenant(change.tenant());
+  conflict.set_endpoint(change.endpoint());
+  conflict.set_slot_hash(hash);
+  KeepEvidence(std::move(conflict), answer);
+}
+
+}  // namespace once
