@@ -190,15 +190,19 @@ TEST_P(Rejoin, S_30_S_49_AClockThatIsBehindDoesNotMakeItsWordsPassForOldOnes) {
   story_.Claim("eu", "k1");
   story_.cluster.Crash("eu");
   story_.cluster.Restart("eu");
+  story_.Run(50);
   story_.Claim("eu", "k2");
   story_.Run(200);
+  const std::uint64_t earlier = story_.cluster.gossip("eu").journal().own().second;
   story_.cluster.Crash("eu");
   story_.cluster.JumpWall("eu", -900);
   Lose();
+  ASSERT_LT(story_.cluster.gossip("eu").journal().own().second, earlier);
   story_.Run(50);
   const std::string fresh = story_.Claim("eu", "fresh");
   story_.Run(20'000);
   ASSERT_TRUE(story_.RunUntilQuiet());
+  EXPECT_GT(story_.cluster.gossip("eu").journal().own().second, earlier);
   EXPECT_EQ(story_.Survivor("fresh"), fresh);
 }
 
