@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "conflict/mutation.h"
+#include "conflict/window.h"
 
 namespace once {
 namespace {
@@ -222,7 +223,10 @@ std::uint64_t Gossip::DigestOf(const std::string& origin, std::uint32_t bucket,
   replica_.tables().VisitSlots(
       static_cast<std::uint8_t>(bucket), [&](const std::string&, const Slot& slot) {
         for (const Claim& claim : slot.claims()) {
-          if (claim.region() != origin || claim.expires_ms() < cutoff_ms) continue;
+          const std::int64_t end_ms =
+              claim.state() == PENDING ? RetainedUntil(claim.lease_until_ms(), claim.retention_ms())
+                                       : claim.expires_ms();
+          if (claim.region() != origin || end_ms < cutoff_ms) continue;
           // Order does not matter, so the sum of well-mixed numbers will do.
           std::uint64_t mixed = 0xcbf29ce484222325u ^ claim.version();
           for (const char c : claim.run_id())

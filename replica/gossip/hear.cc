@@ -177,6 +177,11 @@ void Gossip::CompareDigest(const std::string& from, const GossipMessage& message
   Peer& peer = peers_[from];
   peer.repair.insert(theirs.bucket());
   ++peer.repaired;
+  // Whether we lack some of its claims there or it lost some is not known: both ways.
+  Command command;
+  command.mutable_reassert()->set_bucket(theirs.bucket());
+  command.mutable_reassert()->set_region(from);
+  replica_.Submit(command, [](const Answer&) {});
 }
 
 }  // namespace once

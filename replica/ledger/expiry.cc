@@ -47,6 +47,7 @@ std::int64_t Ledger::HorizonMs(const Stamp& stamp) const {
   return std::min(stamp.covered_ms, stamp.now_ms - options_.skew_ms - options_.grace_ms);
 }
 
+// Called for entries up to HorizonMs only: every member has all that the slot holds.
 void Ledger::ExpireSlot(const Tables::Due& due, std::int64_t now_ms, Answer& answer) {
   tables_.EraseExpiry(keys::Expiring::kSlot, due.at_ms, due.id);
   Slot* slot = tables_.FindSlot(due.id);

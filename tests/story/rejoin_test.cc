@@ -1,4 +1,7 @@
 // Stories of regions that come back with less than they had.
+#include <utility>
+
+#include "simulator/checks.h"
 #include "tests/story/story.h"
 
 namespace once {
@@ -238,6 +241,79 @@ TEST(RejoinOfAnother, S_49_ARegionWithAnEmptyDirectoryHearsEverythingAgain) {
   }
   EXPECT_EQ(story.RunIn("ap", run).status(), RUNNING) << "runs of others too";
   EXPECT_EQ(story.ConflictsCounted(), 0u);
+}
+
+// Callers, cuts, crashes and lost directories in any order; in the end all agree.
+class RejoinAnyhow : public testing::TestWithParam<std::uint64_t> {
+ protected:
+  RejoinAnyhow() : story_(Options()), random_(GetParam()) {}
+
+  static ClusterOptions Options() {
+    ClusterOptions options;
+    options.seed = GetParam();
+    return options;
+  }
+  std::string AnyRegion() { return story_.cluster.regions()[random_.Below(3)]; }
+  void Call() {
+    const std::string region = AnyRegion(), key = "k" + std::to_string(random_.Below(30));
+    if (random_.OneIn(2)) {
+      story_.CreateRun(region, "run-" + key, random_.OneIn(2) ? "noop" : "approval");
+      return;
+    }
+    const Answer begun = story_.Begin(region, key);
+    if (begun.kind == Kind::kExecute && !random_.OneIn(4))
+      story_.Complete(region, begun, random_.OneIn(4) ? 503 : 200);
+  }
+  void LoseSome() {
+    const std::string region = AnyRegion();
+    story_.cluster.Crash(region);
+    switch (random_.Below(4)) {
+      case 0:
+        story_.cluster.Empty(region);
+        break;
+      case 1:
+        backups_[region] = story_.cluster.disk(region);
+        break;
+      case 2:
+        if (backups_.count(region)) story_.cluster.disk(region) = backups_[region];
+        break;
+      default:
+        break;
+    }
+    const std::int64_t offset_ms = static_cast<std::int64_t>(random_.Below(800)) - 400;
+    story_.cluster.JumpWall(region, offset_ms - std::exchange(offset_ms_[region], offset_ms));
+    story_.cluster.Restart(region);
+    story_.Run(20);
+  }
+
+  Story story_;
+  Random random_;
+  std::map<std::string, MemoryDisk> backups_;
+  std::map<std::string, std::int64_t> offset_ms_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Seeds, RejoinAnyhow, testing::Range<std::uint64_t>(1, 31));
+
+TEST_P(RejoinAnyhow, S_30_S_49_InTheEndAllAgreeAndEveryLoserIsCountedOnce) {
+  for (int i = 0; i < 150; ++i) {
+    Call();
+    if (random_.OneIn(12)) story_.cluster.Partition({AnyRegion()}, {AnyRegion()});
+    if (random_.OneIn(10)) story_.cluster.Heal();
+    if (random_.OneIn(15)) LoseSome();
+    story_.Run(static_cast<std::int64_t>(random_.Below(random_.OneIn(10) ? 9000 : 300)));
+  }
+  story_.cluster.Heal();
+  story_.Run(600'000);  // every part of the key space is compared
+  ASSERT_TRUE(story_.RunUntilQuiet());
+  for (const Violation& violation : CheckSurvivor(story_.cluster)) ADD_FAILURE() << violation.what;
+  for (const Violation& violation : CheckConflictCount(story_.cluster))
+    ADD_FAILURE() << violation.what;
+  for (const std::string& region : story_.cluster.regions()) {
+    EXPECT_EQ(story_.cluster.gossip(region).journal().CountFrames(), 0u) << region;
+    EXPECT_LE(story_.cluster.gossip(region).journal().applied().size(), 6u) << region;
+    for (const std::string& peer : story_.Others(region))
+      EXPECT_EQ(story_.cluster.gossip(region).StateOf(peer).refused, 0u) << region << peer;
+  }
 }
 
 }  // namespace
