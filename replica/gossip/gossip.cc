@@ -228,7 +228,10 @@ std::uint64_t Gossip::DigestOf(const std::string& origin, std::uint32_t bucket,
                                        : claim.expires_ms();
           if (claim.region() != origin || end_ms < cutoff_ms) continue;
           // Order does not matter, so the sum of well-mixed numbers will do.
+          // One version may be two states after a region went on from an earlier one of its own.
           std::uint64_t mixed = 0xcbf29ce484222325u ^ claim.version();
+          mixed = (mixed ^ static_cast<std::uint64_t>(claim.state())) * 0x100000001b3u;
+          mixed = (mixed ^ claim.fence()) * 0x100000001b3u;
           for (const char c : claim.run_id())
             mixed = (mixed ^ static_cast<std::uint8_t>(c)) * 0x100000001b3u;
           digest += mixed ^ mixed >> 29;

@@ -171,7 +171,8 @@ void Gossip::CompareDigest(const std::string& from, const GossipMessage& message
   const Vector heard = ToVector(message.seen());
   if (KnownUpto(heard, {from, 0}) != KnownUpto(journal_.applied(), {from, 0})) return;
   Vector then = EntriesUpto(heard, from, UINT64_MAX);
-  then[{from, theirs.as_of().incarnation()}] = theirs.as_of().sequence();
+  if (theirs.as_of().sequence() > 0)
+    then[{from, theirs.as_of().incarnation()}] = theirs.as_of().sequence();
   if (then != EntriesUpto(journal_.applied(), from, UINT64_MAX)) return;
   if (DigestOf(from, theirs.bucket(), theirs.cutoff_ms()) == theirs.digest()) return;
   Peer& peer = peers_[from];

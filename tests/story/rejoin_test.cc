@@ -292,7 +292,7 @@ class RejoinAnyhow : public testing::TestWithParam<std::uint64_t> {
   std::map<std::string, std::int64_t> offset_ms_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Seeds, RejoinAnyhow, testing::Range<std::uint64_t>(1, 31));
+INSTANTIATE_TEST_SUITE_P(Seeds, RejoinAnyhow, testing::Range<std::uint64_t>(1, 41));
 
 TEST_P(RejoinAnyhow, S_30_S_49_InTheEndAllAgreeAndEveryLoserIsCountedOnce) {
   for (int i = 0; i < 150; ++i) {
