@@ -67,10 +67,12 @@ void Replica::Stop(std::function<void()> drained) {
 }
 
 Stamp Replica::NextStamp() {
-  return {clock_.NowMillis(), {entropy_(), entropy_(), entropy_()}};
+  Stamp stamp{clock_.NowMillis(), {entropy_(), entropy_(), entropy_()}};
+  if (covered_ms_) stamp.covered_ms = covered_ms_();
+  return stamp;
 }
 
-void Replica::Submit(Command command, Done done) {
+void Replica::Submit(const Command& command, Done done) {
   if (!Answering()) return done(Unavailable());
   const bool begins = command.has_begin() || command.has_mutation();
   const bool recall_only = commit_.failed() || (begins && !clock_.Safe());
@@ -148,6 +150,7 @@ void Replica::Settled(const Answer& answer) {
   }
   if (run_listener_)
     for (const std::string& run_id : answer.cancelled_runs) run_listener_(run_id);
+  for (const std::string& run_id : answer.returned_runs) Resume(run_id);
   if (answer.run_id.empty()) return;
   if (run_listener_) run_listener_(answer.run_id);
   Resume(answer.run_id);

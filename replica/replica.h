@@ -45,7 +45,7 @@ class Replica {
   /// Applies the command; `done` gets the answer once all it rests on is durable. After a failed
   /// sync every command, and while the clock is unsafe every begin, gets kUnavailable, unless it
   /// asks for a stored answer that is durable.
-  void Submit(Command command, Done done);
+  void Submit(const Command& command, Done done);
   /// The same, but an answer kInFlight waits up to `wait_ms` for the other caller to settle.
   void SubmitOrWait(Command command, std::int64_t wait_ms, Done done);
   /// Runs `read` when everything applied so far is durable, so that it shows nothing that a crash
@@ -61,6 +61,10 @@ class Replica {
   }
   void SetDurableListener(std::function<void()> listener) {
     commit_.on_durable = std::move(listener);
+  }
+  /// Until when every other member has all that happened here; see Stamp. Not set: there are none.
+  void SetCoverage(std::function<std::int64_t()> covered_ms) {
+    covered_ms_ = std::move(covered_ms);
   }
   Tables& tables() { return tables_; }
 
@@ -98,6 +102,7 @@ class Replica {
   const std::size_t waiters_max_;
   RunListener run_listener_;
   std::function<void(const Conflict&)> conflict_listener_;
+  std::function<std::int64_t()> covered_ms_;
   bool started_ = false;
   bool stopping_ = false;
 };

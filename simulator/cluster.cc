@@ -63,7 +63,9 @@ void Cluster::Restart(const std::string& region) {
   for (const std::string& peer : options_.regions)
     if (peer != region) gossip.peers.push_back(peer);
   node.gossip = std::make_unique<Gossip>(
-      *node.replica, *node.transport, gossip, random_.Next(),
+      *node.replica, *node.transport, gossip,
+      static_cast<std::uint64_t>(node.scheduler->WallMillis()) << kIncarnationShift |
+          random_.Next() >> 44,
       [region](const std::string& bytes) { return Seal(region, bytes); },
       [](const std::string& origin, const std::string& bytes, const std::string& signature) {
         return Seal(origin, bytes) == signature;

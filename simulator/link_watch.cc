@@ -3,14 +3,7 @@
 #include <algorithm>
 
 namespace once {
-namespace {
-
-std::uint64_t At(const Vector& vector, const Stream& stream) {
-  const auto at = vector.find(stream);
-  return at == vector.end() ? 0 : at->second;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 LinkWatch::LinkWatch(Cluster& cluster, const Faults& faults, std::int64_t interval_ms)
     : cluster_(cluster),
@@ -43,7 +36,8 @@ void LinkWatch::NoteSaid(const std::string& region) {
   for (auto& [stream, said] : said_) {
     if (stream.first != region) continue;
     // A batch that was undone, or lost in a crash, takes back what nobody was told.
-    const std::uint64_t sequence = At(applied, stream);
+    const std::uint64_t sequence = KnownUpto(applied, stream);
+    if (sequence == UINT64_MAX) continue;  // closed: all have it
     while (!said.empty() && said.back().sequence > sequence) said.pop_back();
     if (sequence > 0 && (said.empty() || said.back().sequence < sequence))
       said.push_back({sequence, NowMillis()});
@@ -55,10 +49,11 @@ void LinkWatch::Compare(const std::string& from, const std::string& to) {
   const std::int64_t now_ms = NowMillis();
   std::int64_t age_ms = 0;
   for (const auto& [stream, said] : said_) {
-    if (stream.first != from || said.empty() || At(has, stream) >= said.back().sequence) continue;
+    if (stream.first != from || said.empty() || KnownUpto(has, stream) >= said.back().sequence)
+      continue;
     const auto missing = std::find_if(
         said.begin(), said.end(),
-        [sequence = At(has, stream)](const Said& each) { return each.sequence > sequence; });
+        [sequence = KnownUpto(has, stream)](const Said& each) { return each.sequence > sequence; });
     age_ms = std::max(age_ms, now_ms - missing->at_ms);
   }
   if (age_ms == 0) return;

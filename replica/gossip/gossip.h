@@ -3,12 +3,13 @@
 //
 //   - A fresh frame is pushed to every peer at once.
 //   - Every interval each peer hears how far we are (a vector); from a peer's vector follows what
-//   it
-//     lacks, and anyone who has that sends it. The origin does so at once, others after a delay.
+//     it lacks, and anyone who has that sends it. The origin does so at once, others after a delay.
 //   - Nothing is said before it is durable, and nothing counts as heard before it is durable.
 //   - Now and then one part of the key space is compared by digest; a peer that differs asks for
-//   the
-//     origin's claims there again.
+//     the origin's claims there again.
+//   - A region that has less of its own past than a peer gets it back from that peer.
+//   - Nothing is forgotten, and no stream closed, before every member has it. A member that was
+//     silent for too long is not waited for.
 //
 // Lost, repeated, reordered and late messages change nothing: frames apply in sequence or not at
 // all, and merging is a union.
@@ -35,15 +36,16 @@ struct GossipOptions {
   std::string region;
   std::vector<std::string> peers;
   std::int64_t interval_ms = 100;
-  std::int64_t resend_ms = 1000;  // no acknowledgement for so long: say it again
-  std::int64_t relay_ms = 400;    // a peer lacks another region's frame for so long: pass it on
-  std::int64_t baseline_ms = 5000;      // a peer lacks for so long what the journal dropped: go on
+  std::int64_t resend_ms = 1000;    // no acknowledgement for so long: say it again
+  std::int64_t relay_ms = 400;      // a peer lacks another region's frame for so long: pass it on
+  std::int64_t baseline_ms = 5000;  // a peer lacks for so long what the journal dropped: go on
   std::int64_t digest_interval_ms = 1000;
   std::size_t window_bytes = 512 * 1024;  // unacknowledged per peer
   std::size_t message_bytes_max = 4u << 20;
   std::int64_t skew_bound_ms = 1000;
   std::uint64_t journal_changes_max = 20'000'000;  // kept per stream for a peer that is away
   std::int64_t hold_off_ms = 5000;  // a peer that sent something wrong is not listened to
+  std::int64_t silence_ms_max = 7ll * 24 * 3600 * 1000;  // beyond it a member is not waited for
 };
 
 /// Checks an origin's signature.
@@ -68,6 +70,7 @@ class Gossip {
     double partition_seconds = 0;  // age of the oldest state the peer may be missing
     std::uint64_t unacknowledged = 0;
     std::uint64_t refused = 0;   // messages that were wrong
+    std::uint64_t ignored = 0;   // frames of regions that are not configured here
     std::uint64_t repaired = 0;  // parts of the key space that were asked for again
   };
   PeerState StateOf(const std::string& peer);
@@ -87,8 +90,17 @@ class Gossip {
     std::uint64_t sequence = 0;
     std::int64_t since_us = 0;  // waiting for so long: since the first of it, or the last progress
   };
+  /// What we hold of the peer's own past, said again for it part by part.
+  struct GiveBack {
+    std::uint32_t next_bucket = 0;
+    bool under_way = false;           // some of it is not durable yet
+    Vector held;                      // what we had of it at first: what comes later is sent itself
+    std::optional<Stream> last_said;  // when all is: where our stream ...
+    std::uint64_t last_sequence = 0;  // ... was by then
+  };
   struct Peer {
     Vector acknowledged;          // durable with the peer, as it last said
+    bool heard = false;           // since we started
     std::map<Stream, Sent> sent;  // said since; forgotten when it did not help
     std::int64_t behind_us = 0;   // since when it says only less than before; 0: it does not
     std::map<Stream, std::int64_t> behind_since_us;
@@ -97,27 +109,32 @@ class Gossip {
     /// Own frames it has not acknowledged, oldest first; coarse when many.
     std::map<Stream, std::deque<Unacknowledged>> own;
     std::set<std::uint32_t> repair;  // buckets of its that we want again
+    std::shared_ptr<GiveBack> give_back;
     std::uint64_t refused = 0;
+    std::uint64_t ignored = 0;
     std::uint64_t repaired = 0;
   };
 
   void Tick();
+  /// Only while all that was applied is in frames does a vector stand for a moment.
+  void Prepare();
   void PrepareDigest();
   void Receive(const std::string& from, const std::string& bytes);
-  void Heed(Peer& peer, const std::string& from, const GossipMessage& message);
+  void Heed(Peer& peer, const std::string& from, GossipMessage& message);
   bool Accept(const std::string& from, const GossipMessage& message);
-  void Hear(Peer& peer, const std::string& name, const GossipMessage& message);
-  void Take(const std::string& from, const SealedFrame& sealed);
+  void Hear(Peer& peer, const std::string& name, const Vector& heard);
+  void Take(const std::string& from, SealedFrame sealed);
+  void Merge(const Command& command, SealedFrame sealed);
   void CompareDigest(const std::string& from, const GossipMessage& message);
   /// Says how far we are and what the peer lacks.
   void SendTo(const std::string& name, const BucketDigest* digest = nullptr);
   /// The same, but only if there is something that it lacks and that may go now.
   void SendWhatIsLacking(const std::string& name);
   GossipMessage Compose(Peer& peer);
-  void AddFrames(Peer& peer, GossipMessage& message);
+  void AddFrames(const std::string& name, Peer& peer, GossipMessage& message);
   void AwaitAcknowledgement(const Stream& stream, std::uint64_t last_sequence,
                             std::int64_t made_us);
-  void Acknowledge(Peer& peer, const std::string& name, Vector heard);
+  void Acknowledge(Peer& peer, const std::string& name, const Vector& heard);
   void Undo();
   void Refuse(const std::string& name);
   bool IsSilent(const Peer& peer) const;
@@ -127,6 +144,17 @@ class Gossip {
   void OfferBaseline(const Stream& stream, std::uint64_t acknowledged, GossipMessage& message);
   void TakeBaseline(const std::string& from, const Seen& baseline);
   void SayAgain();
+  /// The peer lacks some of its own past: it gets what we hold of that, then a baseline.
+  void Return(const Stream& stream, std::uint64_t acknowledged, Peer& peer, GossipMessage& message);
+  void SayBack(const std::string& name, Peer& peer);
+  /// We lack some of our own past, and what we now say must not be taken for it.
+  void HearOfOurselves(const std::string& from, const Vector& heard);
+
+  bool IsWaitedFor(const Peer& peer) const;
+  bool HasAll(const Vector& vector) const;
+  void UpdateCover();
+  void CloseOwn();
+  void CloseTheirs(const std::string& from, const GossipMessage& message);
   void SendAlone(const std::string& name, GossipMessage message);
   void CarryOut(const std::string& from, const ForwardRequest& request);
   void TellEvents(const std::string& from, const ForwardRequest& request);
@@ -147,6 +175,12 @@ class Gossip {
   std::uint32_t next_bucket_ = 0;
   std::int64_t next_digest_us_ = 0;
   std::optional<BucketDigest> digest_;  // made, to be told once what it stands for is durable
+  struct Moment {
+    std::int64_t stamp_ms;
+    Vector vector;  // all that had happened here by then
+  };
+  std::optional<Moment> moment_;  // not yet with every member
+  std::int64_t covered_ms_ = 0;   // what happened here until then is
   bool saying_ = false;
   std::uint32_t again_bucket_ = 256;  // the next part to be said again; 256: none
   std::uint64_t last_forward_ = 0;

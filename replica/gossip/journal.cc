@@ -25,12 +25,29 @@ std::optional<Conflict> ConflictOf(Tables& tables, const Slot& slot, const Claim
 
 }  // namespace
 
+std::uint64_t KnownUpto(const Vector& vector, const Stream& stream) {
+  if (const auto at = vector.find(stream); at != vector.end()) return at->second;
+  const auto closed = vector.find({stream.first, 0});
+  const bool is_closed =
+      closed != vector.end() && stream.second != 0 && closed->second >= stream.second;
+  return is_closed ? UINT64_MAX : 0;
+}
+
+Vector EntriesUpto(const Vector& vector, const std::string& origin, std::uint64_t upto) {
+  return {vector.upper_bound({origin, 0}), vector.upper_bound({origin, upto})};
+}
+
 Journal::Journal(Tables& tables, std::string region, std::uint64_t incarnation, Sign sign)
     : tables_(tables),
       region_(std::move(region)),
       incarnation_(incarnation),
       sign_(std::move(sign)) {
   Reload();
+  const bool reused = MutationOn("incarnation-reused");
+  for (const auto& [stream, sequence] : applied_) {
+    if (stream.first != region_ || reused) continue;
+    incarnation_ = std::max(incarnation_, (stream.second ? stream.second : sequence) + 1);
+  }
   Check(applied_.count(own()) == 0, "an incarnation is minted once");
 }
 
@@ -42,41 +59,57 @@ void Journal::Reload() {
     if (!seen.ParseFromArray(value.data(), static_cast<int>(value.size())))
       throw KvUnreadable("a version vector does not parse");
     applied_[{seen.origin(), seen.incarnation()}] = seen.sequence();
+    if (seen.origin() == region_ && seen.incarnation() == 0) closes_after_ = seen.closes_after();
     return true;
   });
+}
+
+std::optional<Change> Journal::ChangeOf(const std::string& hash, const std::string& run_id) {
+  Change change;
+  if (hash.empty()) {
+    auto run = tables_.FindRun(run_id);
+    if (!run) return std::nullopt;
+    *change.mutable_run() = std::move(*run);
+    return change;
+  }
+  const Slot* slot = tables_.FindSlot(hash);
+  if (!slot) return std::nullopt;  // begun and forgotten within one batch
+  for (const Claim& claim : slot->claims()) {
+    if (claim.run_id() != run_id) continue;
+    change.set_surface(slot->surface());
+    change.set_tenant(slot->tenant());
+    change.set_endpoint(slot->endpoint());
+    change.set_key(slot->key());
+    *change.mutable_claim() = claim;
+    if (auto conflict = ConflictOf(tables_, *slot, claim))
+      *change.mutable_conflict() = std::move(*conflict);
+    return change;
+  }
+  return std::nullopt;
 }
 
 void Journal::Ship(const Tables::Shipment& shipment) {
   Frame frame;
   std::size_t bytes = 0;
+  const auto seal = [&] {
+    if (frame.changes_size() > 0) Seal(std::move(frame));
+    frame = Frame();
+    bytes = 0;
+  };
   for (const auto& [hash, run_id] : shipment) {
-    Change change;
-    if (hash.empty()) {
-      const auto run = tables_.FindRun(run_id);
-      if (!run) continue;
-      *change.mutable_run() = *run;
-    } else {
-      const Slot* slot = tables_.FindSlot(hash);
-      if (!slot) continue;  // begun and forgotten within one batch
-      change.set_surface(slot->surface());
-      change.set_tenant(slot->tenant());
-      change.set_endpoint(slot->endpoint());
-      change.set_key(slot->key());
-      for (const Claim& claim : slot->claims())
-        if (claim.run_id() == run_id) *change.mutable_claim() = claim;
-      if (!change.has_claim()) continue;
-      if (auto conflict = ConflictOf(tables_, *slot, change.claim()))
-        *change.mutable_conflict() = std::move(*conflict);
-    }
-    bytes += change.ByteSizeLong();
-    *frame.add_changes() = std::move(change);
-    if (frame.changes_size() == static_cast<int>(kFrameChangesMax) || bytes >= kFrameBytesMax) {
-      Seal(std::move(frame));
-      frame = Frame();
-      bytes = 0;
-    }
+    auto change = ChangeOf(hash, run_id);
+    if (!change) continue;
+    const std::string& region =
+        change->has_run() ? change->run().region() : change->claim().region();
+    const std::string home = region == region_ ? "" : region;
+    if (frame.home() != home) seal();
+    frame.set_home(home);
+    bytes += change->ByteSizeLong();
+    *frame.add_changes() = std::move(*change);
+    if (frame.changes_size() == static_cast<int>(kFrameChangesMax) || bytes >= kFrameBytesMax)
+      seal();
   }
-  if (frame.changes_size() > 0) Seal(std::move(frame));
+  seal();
 }
 
 void Journal::Seal(Frame frame) {
@@ -88,23 +121,24 @@ void Journal::Seal(Frame frame) {
   SealedFrame sealed;
   sealed.set_frame(frame.SerializeAsString());
   sealed.set_signature(sign_(sealed.frame()));
-  Append(frame, sealed);
+  Append(frame, std::move(sealed));
   if (on_frame) on_frame(LastSequence(frame), frame.stamp_ms());
 }
 
 bool Journal::IsNext(const Frame& frame) const {
-  const auto at = applied_.find({frame.origin(), frame.incarnation()});
-  const std::uint64_t applied = at == applied_.end() ? 0 : at->second;
+  const std::uint64_t applied = KnownUpto(applied_, {frame.origin(), frame.incarnation()});
+  if (applied == UINT64_MAX || frame.incarnation() == 0) return false;
   if (MutationOn("frame-over-gap")) return LastSequence(frame) > applied;
   return frame.first_sequence() <= applied + 1 && LastSequence(frame) > applied;
 }
 
-void Journal::Keep(const Frame& frame, const SealedFrame& sealed) {
-  Append(frame, sealed);
+void Journal::Keep(const Frame& frame, SealedFrame sealed) {
+  Append(frame, std::move(sealed));
 }
 
-void Journal::Append(const Frame& frame, const SealedFrame& sealed) {
+void Journal::Append(const Frame& frame, SealedFrame sealed) {
   const Stream stream{frame.origin(), frame.incarnation()};
+  sealed.set_last_sequence(LastSequence(frame));
   tables_.PutRaw(keys::Frame(frame.origin(), frame.incarnation(), frame.first_sequence()),
                  sealed.SerializeAsString());
   SkipTo(stream, LastSequence(frame));
@@ -116,7 +150,24 @@ void Journal::SkipTo(const Stream& stream, std::uint64_t sequence) {
   seen.set_origin(stream.first);
   seen.set_incarnation(stream.second);
   seen.set_sequence(sequence);
+  if (stream == Stream{region_, 0}) seen.set_closes_after(closes_after_);
   tables_.PutRaw(keys::Seen(stream.first, stream.second), seen.SerializeAsString());
+}
+
+void Journal::BeginClosing(std::uint64_t upto) {
+  closes_after_ = KnownUpto(applied_, {region_, 0});
+  SkipTo({region_, 0}, upto);
+}
+
+void Journal::Close(const std::string& origin, std::uint64_t upto) {
+  for (const auto& [stream, sequence] : EntriesUpto(applied_, origin, upto)) {
+    DropUpto(stream, sequence);
+    dropped_.erase(stream);
+    applied_.erase(stream);
+    tables_.EraseRaw(keys::Seen(stream.first, stream.second));
+  }
+  if (origin == region_) closes_after_ = upto;
+  SkipTo({origin, 0}, upto);
 }
 
 std::vector<SealedFrame> Journal::After(const Stream& stream, std::uint64_t after,
@@ -142,8 +193,7 @@ std::vector<SealedFrame> Journal::After(const Stream& stream, std::uint64_t afte
 }
 
 std::uint64_t Journal::KeptFrom(const Stream& stream) const {
-  const auto applied = applied_.find(stream);
-  std::uint64_t first = applied == applied_.end() ? 1 : applied->second + 1;
+  std::uint64_t first = KnownUpto(applied_, stream) + 1;
   const std::string prefix = keys::Frames(stream.first, stream.second);
   tables_.ScanRaw(prefix, keys::After(prefix), [&](std::string_view key, std::string_view) {
     first = keys::ReadBig64(key.substr(key.size() - 8));

@@ -17,8 +17,19 @@ namespace once {
 
 /// (origin region, incarnation): one unbroken run of sequences.
 using Stream = std::pair<std::string, std::uint64_t>;
-/// How far each stream is known; absent is 0.
+/// How far each stream is known. An entry of incarnation 0 says that every incarnation of that
+/// origin up to its value is known in full and closed: entries of their own are then not needed,
+/// so that a vector does not grow with every start of a node.
 using Vector = std::map<Stream, std::uint64_t>;
+
+/// How far the vector's owner knows the stream: UINT64_MAX when it is closed.
+std::uint64_t KnownUpto(const Vector& vector, const Stream& stream);
+/// What the vector says of the origin's incarnations up to `upto`, without what closes them.
+Vector EntriesUpto(const Vector& vector, const std::string& origin, std::uint64_t upto);
+
+/// An incarnation is the wall clock's milliseconds at the start, shifted by this, with chance
+/// below.
+inline constexpr int kIncarnationShift = 20;
 
 inline constexpr std::size_t kFrameChangesMax = 256;
 /// A frame ends once it holds so much: with the largest answer that may be stored on top it still
@@ -31,7 +42,7 @@ using Sign = std::function<std::string(const std::string& bytes)>;
 class Journal {
  public:
   /// Reads what the store has. `incarnation` must be new for this region: a restored backup must
-  /// not say other things under old numbers.
+  /// not say other things under old numbers. It is raised above all that the store knows of.
   Journal(Tables& tables, std::string region, std::uint64_t incarnation, Sign sign);
 
   /// Forgets what it knows and reads the store again, after a batch was undone.
@@ -40,18 +51,30 @@ class Journal {
   /// What is merged or said here, durable or about to be.
   const Vector& applied() const { return applied_; }
   Stream own() const { return {region_, incarnation_}; }
+  /// From now on this region speaks under `incarnation`, which must be above all of its others.
+  void Reincarnate(std::uint64_t incarnation) { incarnation_ = incarnation; }
 
   /// Turns what changed since the last flush into signed frames, in the same batch.
   void Ship(const Tables::Shipment& shipment);
   /// Called for every own frame made, before it is durable.
   std::function<void(std::uint64_t last_sequence, std::int64_t stamp_ms)> on_frame;
 
-  /// True when `frame` is the next of its stream, or overlaps it; false for a gap or a repetition.
+  /// True when `frame` is the next of its stream, or overlaps it; false for a gap, a repetition and
+  /// whatever comes late of a closed stream.
   bool IsNext(const Frame& frame) const;
   /// Goes on with a stream after `sequence`, leaving out what it has not heard of it.
   void SkipTo(const Stream& stream, std::uint64_t sequence);
   /// Remembers a foreign frame that is being merged, in the batch that merges it.
-  void Keep(const Frame& frame, const SealedFrame& sealed);
+  void Keep(const Frame& frame, SealedFrame sealed);
+
+  /// Every incarnation of `origin` up to `upto` is known in full: their entries and frames go.
+  void Close(const std::string& origin, std::uint64_t upto);
+  /// The same for this region's own, but the entries stay until DropClosed, so that the others can
+  /// see what they need to have.
+  void BeginClosing(std::uint64_t upto);
+  void DropClosed() { Close(region_, KnownUpto(applied_, {region_, 0})); }
+  /// Up to where this region's own were closed before the last BeginClosing.
+  std::uint64_t closes_after() const { return closes_after_; }
 
   /// Frames of `stream` after the one that ends with `after`, in order, of about `bytes_max` in all
   /// but at least one; empty when there are none, or when they have been dropped. Frames travel
@@ -71,12 +94,14 @@ class Journal {
   std::size_t CountFrames() const;
 
  private:
-  void Append(const Frame& frame, const SealedFrame& sealed);
+  void Append(const Frame& frame, SealedFrame sealed);
   void Seal(Frame frame);
+  std::optional<Change> ChangeOf(const std::string& hash, const std::string& run_id);
 
   Tables& tables_;
   const std::string region_;
-  const std::uint64_t incarnation_;
+  std::uint64_t incarnation_;
+  std::uint64_t closes_after_ = 0;
   Sign sign_;
   Vector applied_;
   Vector dropped_;  // frames up to here are gone from disk

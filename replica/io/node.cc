@@ -26,7 +26,8 @@ namespace once {
 namespace {
 
 constexpr std::int64_t kReadinessIntervalMs = 500;
-constexpr std::int64_t kForwardMs = 3000;  // how long a run's home may take to answer
+constexpr std::int64_t kSilenceMsMin = 3'600'000;  // however short the grace
+constexpr std::int64_t kForwardMs = 3000;          // how long a run's home may take to answer
 
 // Random words from the system's generator, drawn in blocks: a call per word would cost more than
 // the command it is for.
@@ -134,9 +135,10 @@ std::string Node::OpenCluster() {
   GossipOptions gossip;
   gossip.region = config_.region;
   gossip.skew_bound_ms = config_.clock_skew_bound_ms;
+  gossip.silence_ms_max = std::max(config_.forget_grace_ms, kSilenceMsMin);
   for (const PeerAddress& peer : config_.peers) gossip.peers.push_back(peer.region);
-  auto key = RegionKey::Load(
-      {config_.peer_key_file, config_.peer_ca_file, config_.peer_certificates_dir, gossip.peers});
+  auto key = RegionKey::Load({config_.region, config_.peer_key_file, config_.peer_ca_file,
+                              config_.peer_certificates_dir, gossip.peers});
   if (auto* error = std::get_if<std::string>(&key)) return *error;
   region_key_ = std::move(std::get<std::unique_ptr<RegionKey>>(key));
   TlsTransportOptions options;
@@ -150,8 +152,9 @@ std::string Node::OpenCluster() {
   transport_ = std::move(std::get<std::unique_ptr<TlsTransport>>(transport));
   // Milliseconds above, randomness below: no start reuses another's number, whatever the clock
   // does.
-  const std::uint64_t incarnation =
-      static_cast<std::uint64_t>(scheduler_.WallMillis()) << 20 | SystemEntropy()() >> 44;
+  const std::uint64_t incarnation = static_cast<std::uint64_t>(scheduler_.WallMillis())
+                                        << kIncarnationShift |
+                                    SystemEntropy()() >> (64 - kIncarnationShift);
   try {
     gossip_ = std::make_unique<Gossip>(
         *replica_, *transport_, std::move(gossip), incarnation,

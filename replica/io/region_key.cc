@@ -7,6 +7,7 @@
 #include <openssl/x509.h>
 #include <openssl/x509_vfy.h>
 
+#include <filesystem>
 #include <map>
 #include <utility>
 
@@ -35,6 +36,16 @@ std::string Purposed(const std::string& bytes) {
   return message += bytes;
 }
 
+Key PublicPart(const EVP_PKEY* key) {
+  unsigned char bytes[32];
+  std::size_t size = sizeof bytes;
+  Key known;
+  if (EVP_PKEY_get_raw_public_key(key, bytes, &size) == 1)
+    known.reset(EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nullptr, bytes, size));
+  Check(known != nullptr, "an Ed25519 key has a public part");
+  return known;
+}
+
 // Empty, or why the certificate does not count.
 std::string Distrust(X509_STORE* authority, X509* certificate) {
   const Chain chain(X509_STORE_CTX_new());
@@ -45,8 +56,9 @@ std::string Distrust(X509_STORE* authority, X509* certificate) {
   return X509_verify_cert_error_string(X509_STORE_CTX_get_error(chain.get()));
 }
 
-std::variant<std::vector<Key>, std::string> ReadPeer(X509_STORE* authority, const std::string& path,
-                                                     const std::string& region) {
+std::variant<std::vector<Key>, std::string> ReadSigners(X509_STORE* authority,
+                                                        const std::string& path,
+                                                        const std::string& region) {
   const File file(BIO_new_file(path.c_str(), "r"));
   if (!file) return OpenSslError("cannot read " + path);
   std::vector<Key> keys;
@@ -72,7 +84,7 @@ std::variant<std::vector<Key>, std::string> ReadPeer(X509_STORE* authority, cons
 
 struct RegionKey::Keys {
   Key own;
-  std::map<std::string, std::vector<Key>> peers;
+  std::map<std::string, std::vector<Key>> signers;  // ours too
 };
 
 RegionKey::RegionKey(RegionKeyOptions options) : options_(std::move(options)) {}
@@ -96,11 +108,21 @@ std::optional<std::string> RegionKey::Reload() {
   const Store authority(X509_STORE_new());
   if (!authority || X509_STORE_load_file(authority.get(), options_.ca_file.c_str()) != 1)
     return OpenSslError("cannot use authority " + options_.ca_file);
+  // What this region said before it lost its directory may come back, also from before its key was
+  // changed.
+  std::vector<Key>& said_by_us = keys->signers[options_.region];
+  said_by_us.push_back(PublicPart(keys->own.get()));
+  if (const std::string path = options_.certificates_dir + "/" + options_.region + ".crt";
+      std::filesystem::exists(path)) {
+    auto read = ReadSigners(authority.get(), path, options_.region);
+    if (auto* error = std::get_if<std::string>(&read)) return std::move(*error);
+    for (Key& key : std::get<std::vector<Key>>(read)) said_by_us.push_back(std::move(key));
+  }
   for (const std::string& region : options_.peers) {
     auto read =
-        ReadPeer(authority.get(), options_.certificates_dir + "/" + region + ".crt", region);
+        ReadSigners(authority.get(), options_.certificates_dir + "/" + region + ".crt", region);
     if (auto* error = std::get_if<std::string>(&read)) return std::move(*error);
-    keys->peers[region] = std::get<std::vector<Key>>(std::move(read));
+    keys->signers[region] = std::get<std::vector<Key>>(std::move(read));
   }
   keys_ = std::move(keys);
   return std::nullopt;
@@ -123,8 +145,8 @@ std::string RegionKey::Sign(const std::string& bytes) const {
 
 bool RegionKey::Verify(const std::string& origin, const std::string& bytes,
                        const std::string& signature) const {
-  const auto at = keys_->peers.find(origin);
-  if (at == keys_->peers.end() || signature.size() != kSignatureBytes) return false;
+  const auto at = keys_->signers.find(origin);
+  if (at == keys_->signers.end() || signature.size() != kSignatureBytes) return false;
   const std::string message = Purposed(bytes);
   bool good = false;
   for (const Key& key : at->second) {

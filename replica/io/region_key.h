@@ -13,7 +13,8 @@
 // Renewing a certificate with the same key needs nothing else. For a new key: add the new
 // certificate to <region>.crt on every peer (the file may hold several, any may have signed),
 // reload them, then change the region's own files; drop the old one when all its frames have
-// arrived.
+// arrived. The region itself knows its present key; with its earlier certificates in its own
+// <region>.crt it also takes back what it had signed by those.
 #pragma once
 
 #include <memory>
@@ -25,6 +26,7 @@
 namespace once {
 
 struct RegionKeyOptions {
+  std::string region;            // ours
   std::string key_file;          // PEM, Ed25519, ours
   std::string ca_file;           // PEM: who may sign certificates of regions
   std::string certificates_dir;  // <region>.crt of every peer
@@ -45,7 +47,7 @@ class RegionKey {
 
   /// 64 bytes, over `bytes` and a prefix that keeps them apart from anything else this key signs.
   std::string Sign(const std::string& bytes) const;
-  /// True when `origin` is a peer and one of its keys signed `bytes`.
+  /// True when `origin` is a peer or this region and one of its keys signed `bytes`.
   bool Verify(const std::string& origin, const std::string& bytes,
               const std::string& signature) const;
 

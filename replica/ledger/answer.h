@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,8 @@ namespace once {
 struct Stamp {
   std::int64_t now_ms = 0;
   std::array<std::uint64_t, 3> entropy{};
+  /// What happened here until then, every other member has too: only that may be forgotten.
+  std::int64_t covered_ms = std::numeric_limits<std::int64_t>::max();
 };
 
 struct Answer {
@@ -36,10 +39,11 @@ struct Answer {
   Outcome outcome;
   std::string hash;  // slot of the claim
   std::int64_t retry_after_ms = 0;
-  bool reclaimed = false;          // taken over from an owner whose lease ran out
-  bool mismatched = false;         // the fingerprint differed (counted in every policy)
-  std::string run_id;              // run whose state changed: the executor looks at it
+  bool reclaimed = false;                   // taken over from an owner whose lease ran out
+  bool mismatched = false;                  // the fingerprint differed (counted in every policy)
+  std::string run_id;                       // run whose state changed: the executor looks at it
   std::vector<std::string> cancelled_runs;  // own runs that lost
+  std::vector<std::string> returned_runs;   // own runs that came back and are not at their end
   std::vector<Conflict> conflicts;          // newly listed, of every kind and region
   std::vector<std::string> collided;        // regions that used a run id twice, once per time
   std::string winner;

@@ -33,6 +33,7 @@ void Ledger::KeepEvidence(Conflict conflict, Answer& answer) {
 
 void Ledger::KeepLoss(const std::string& hash, const Slot& slot, const Loss& loss,
                       bool had_completed, const Stamp& stamp, Answer& answer) {
+  if (tables_.FindConflict(LOST, loss.run_id())) return;  // came back with its claim
   const Claim* loser = nullptr;
   const Claim* winner = nullptr;
   for (const Claim& claim : slot.claims()) {

@@ -29,18 +29,25 @@ bool Working(const Slot& slot) {
 }  // namespace
 
 // One entry per slot, moved lazily: an entry that comes due while its slot lives on is put where
-// the slot's end is then.
-void Ledger::Index(Slot& slot, const std::string& hash) {
-  slot.set_indexed_ms(IndexedAt(slot));
+// the slot's end is then. It is never before the slot's last change: whoever has all that happened
+// until then has that change.
+void Ledger::Index(Slot& slot, const std::string& hash, std::int64_t now_ms) {
+  slot.set_indexed_ms(std::max(now_ms, IndexedAt(slot)));
   tables_.PutExpiry(keys::Expiring::kSlot, slot.indexed_ms(), hash);
 }
 
-void Ledger::Reindex(Slot& slot, const std::string& hash) {
-  if (slot.indexed_ms() - IndexedAt(slot) <= kIndexSlackMs) return;
+void Ledger::Reindex(Slot& slot, const std::string& hash, std::int64_t now_ms) {
+  const std::int64_t longer_ms = slot.indexed_ms() - std::max(now_ms, IndexedAt(slot));
+  if (slot.indexed_ms() >= now_ms && longer_ms <= kIndexSlackMs) return;
   tables_.EraseExpiry(keys::Expiring::kSlot, slot.indexed_ms(), hash);
-  Index(slot, hash);
+  Index(slot, hash, now_ms);
 }
 
+std::int64_t Ledger::HorizonMs(const Stamp& stamp) const {
+  return std::min(stamp.covered_ms, stamp.now_ms - options_.skew_ms - options_.grace_ms);
+}
+
+// Called for entries up to HorizonMs only: every member has all that the slot holds.
 void Ledger::ExpireSlot(const Tables::Due& due, std::int64_t now_ms, Answer& answer) {
   tables_.EraseExpiry(keys::Expiring::kSlot, due.at_ms, due.id);
   Slot* slot = tables_.FindSlot(due.id);
@@ -49,20 +56,18 @@ void Ledger::ExpireSlot(const Tables::Due& due, std::int64_t now_ms, Answer& ans
   answer.expired +=
       static_cast<std::uint64_t>(Forget(*slot, now_ms, options_.skew_ms, options_.grace_ms, true));
   if (slot->claims_size() == 0) return tables_.EraseSlot(due.id);
-  Index(*slot, due.id);
+  Index(*slot, due.id, 0);
   tables_.Touch(due.id);
 }
 
-void Ledger::ExpireSlots(std::int64_t now_ms, std::uint32_t limit, Answer& answer) {
-  const auto due = tables_.DueBefore(keys::Expiring::kSlot,
-                                     now_ms - options_.skew_ms - options_.grace_ms, limit);
-  for (const Tables::Due& each : due) ExpireSlot(each, now_ms, answer);
+void Ledger::ExpireSlots(const Stamp& stamp, std::uint32_t limit, Answer& answer) {
+  const auto due = tables_.DueBefore(keys::Expiring::kSlot, HorizonMs(stamp), limit);
+  for (const Tables::Due& each : due) ExpireSlot(each, stamp.now_ms, answer);
   if (due.size() == limit) answer.more = true;
 }
 
-void Ledger::ExpireRuns(std::int64_t now_ms, std::uint32_t limit, Answer& answer) {
-  const auto due =
-      tables_.DueBefore(keys::Expiring::kRun, now_ms - options_.skew_ms - options_.grace_ms, limit);
+void Ledger::ExpireRuns(const Stamp& stamp, std::uint32_t limit, Answer& answer) {
+  const auto due = tables_.DueBefore(keys::Expiring::kRun, HorizonMs(stamp), limit);
   for (const Tables::Due& each : due) {
     tables_.EraseExpiry(keys::Expiring::kRun, each.at_ms, each.id);
     if (const auto run = tables_.FindRun(each.id)) tables_.EraseRun(*run);
@@ -73,8 +78,8 @@ void Ledger::ExpireRuns(std::int64_t now_ms, std::uint32_t limit, Answer& answer
 Answer Ledger::Expire(const ExpireDue& expire, const Stamp& stamp) {
   Answer answer;
   answer.kind = Answer::Kind::kDone;
-  ExpireSlots(stamp.now_ms, expire.limit(), answer);
-  ExpireRuns(stamp.now_ms, expire.limit(), answer);
+  ExpireSlots(stamp, expire.limit(), answer);
+  ExpireRuns(stamp, expire.limit(), answer);
   return answer;
 }
 
@@ -83,8 +88,8 @@ bool Ledger::IsFull() const {
          tables_.head().slot_bytes() >= options_.slot_bytes_max;
 }
 
-bool Ledger::MakeRoom(std::int64_t now_ms, Answer& answer) {
-  ExpireSlots(now_ms, kExpireForRoom, answer);
+bool Ledger::MakeRoom(const Stamp& stamp, Answer& answer) {
+  ExpireSlots(stamp, kExpireForRoom, answer);
   if (!IsFull()) return true;
   if (!options_.evict_oldest) return false;
   const auto oldest = tables_.DueBefore(keys::Expiring::kSlot, kNeverMs - 1, kEvictionScanMax);

@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::uint32_t kSlotFormat = 1;
 constexpr std::uint32_t kHeadFormat = 1;
+constexpr std::uint64_t kFencesPerMs = 1000;  // exact as a JSON number for two centuries
 
 // Everything of a claim but its stored answer, which may be large.
 Claim Summary(const Claim& claim) {
@@ -70,6 +71,10 @@ Ledger::Ledger(Tables& tables, LedgerOptions options, std::int64_t boot_ms)
   head.set_format(kHeadFormat);
   head.set_boot(head.boot() + 1);
   head.set_stamp_ms(std::max(head.stamp_ms(), boot_ms));
+  // A directory that was emptied, or restored from a backup, does not know the last fences that it
+  // gave. They were fewer than kFencesPerMs for every millisecond since the epoch.
+  head.set_fence(
+      std::max(head.fence(), static_cast<std::uint64_t>(head.stamp_ms()) * kFencesPerMs));
   rules_ = {options_.region, options_.skew_ms, head.boot(), head.stamp_ms()};
 }
 
@@ -96,7 +101,7 @@ Answer Ledger::Apply(const Command& command, Stamp stamp) {
     case Command::kMergeFrame:
       return Merge(command.merge_frame().frame(), stamp);
     case Command::kReassert:
-      return Reassert_(command.reassert());
+      return Reassert_(command.reassert(), stamp);
     case Command::BODY_NOT_SET:
       break;
   }
@@ -111,7 +116,7 @@ Answer Ledger::Begin_(const Begin& begin, const Stamp& stamp) {
   const bool fresh = slot == nullptr;
   bool changed = false;
   if (fresh) {
-    if (IsFull() && !MakeRoom(stamp.now_ms, room.emplace())) {
+    if (IsFull() && !MakeRoom(stamp, room.emplace())) {
       room->kind = Answer::Kind::kFull;
       return std::move(*room);
     }
@@ -127,7 +132,9 @@ Answer Ledger::Begin_(const Begin& begin, const Stamp& stamp) {
               slot->endpoint() == begin.slot().endpoint(),
           "a slot's tuple is the one its key was made of");
     changed = RestartOwnLeases(*slot, hash);
-    if (Forget(*slot, stamp.now_ms, options_.skew_ms, options_.grace_ms, true) > 0) changed = true;
+    const bool covered = slot->indexed_ms() <= stamp.covered_ms;
+    if (Forget(*slot, stamp.now_ms, options_.skew_ms, options_.grace_ms, covered) > 0)
+      changed = true;
   }
   const BeginResult result = BeginOn(*slot, begin, stamp, tables_.head().fence(), rules_);
   static constexpr Answer::Kind kKinds[] = {Answer::Kind::kExecute, Answer::Kind::kExecute,
@@ -145,7 +152,7 @@ Answer Ledger::Begin_(const Begin& begin, const Stamp& stamp) {
     answer.retry_after_ms =
         std::max<std::int64_t>(1, rules_.LeaseEnd(*result.claim) - stamp.now_ms);
   if (answer.kind == Answer::Kind::kExecute) {
-    fresh ? Index(*slot, hash) : Reindex(*slot, hash);
+    fresh ? Index(*slot, hash, stamp.now_ms) : Reindex(*slot, hash, stamp.now_ms);
     changed = true;
     tables_.ShipClaim(hash, result.claim->run_id());
   }
@@ -202,7 +209,7 @@ Answer Ledger::Settle_(const Settle& settle, const Stamp& stamp) {
     answer.woken.push_back(settle.hash());
     Slot& slot = *tables_.FindSlot(settle.hash());
     Reconcile(settle.hash(), slot, stamp, answer);
-    Reindex(slot, settle.hash());
+    Reindex(slot, settle.hash(), stamp.now_ms);
     tables_.Touch(settle.hash());
     return answer;
   }
@@ -229,6 +236,7 @@ Answer Ledger::Renew_(const Renew& renew, const Stamp& stamp) {
     answer.winner = WinnerOver(*tables_.FindSlot(renew.hash()), *claim);
     return answer;
   }
+  Reindex(*tables_.FindSlot(renew.hash()), renew.hash(), stamp.now_ms);
   tables_.Touch(renew.hash());
   tables_.ShipClaim(renew.hash(), claim->run_id());
   return AboutClaim(Answer::Kind::kDone, *claim, renew.hash());
@@ -276,7 +284,7 @@ Answer Ledger::Mutate(const Mutation& mutation, const Stamp& stamp) {
     answer.woken.push_back(answer.hash);
     tables_.ShipClaim(answer.hash, claim->run_id());
     Reconcile(answer.hash, *slot, stamp, answer);
-    Reindex(*slot, answer.hash);
+    Reindex(*slot, answer.hash, stamp.now_ms);
     tables_.Touch(answer.hash);
   }
   answer.outcome = std::move(effect.outcome);

@@ -52,9 +52,12 @@ class Ledger {
   Answer Expire(const ExpireDue& expire, const Stamp& stamp);
   Answer Policy(const SetPolicy& set, const Stamp& stamp);
   Answer Merge(const Frame& frame, const Stamp& stamp);
-  Answer Reassert_(const Reassert& reassert);
+  Answer Reassert_(const Reassert& reassert, const Stamp& stamp);
   void MergeClaimChange(const Change& change, const Stamp& stamp, Answer& answer);
-  void MergeRunChange(const Change& change);
+  void MergeRunChange(const Change& change, const Stamp& stamp, Answer& answer);
+  /// One of our own claims came back from another region, after this one lost it.
+  void TakeBack(const std::string& hash, Slot& slot, const Claim& came, bool is_new,
+                const Stamp& stamp);
   /// After the slot's set changed: own attempts give way, own losers are cancelled and counted.
   void Reconcile(const std::string& hash, Slot& slot, const Stamp& stamp, Answer& answer);
   void Lose(const std::string& hash, const Slot& slot, const Loss& loss, const Stamp& stamp,
@@ -72,16 +75,19 @@ class Ledger {
   Claim* Locate(std::string_view tenant, const std::string& hash, std::string_view run_id,
                 Answer& answer);
   /// Room for one more slot, making it if the options allow.
-  bool MakeRoom(std::int64_t now_ms, Answer& answer);
+  bool MakeRoom(const Stamp& stamp, Answer& answer);
   bool IsFull() const;
   /// Gives leases from before this boot their full length again, and says so to the others.
   bool RestartOwnLeases(Slot& slot, const std::string& hash);
-  void Index(Slot& slot, const std::string& hash);
-  /// Moves the entry forward if it would keep the slot much longer than it lives.
-  void Reindex(Slot& slot, const std::string& hash);
-  void ExpireSlots(std::int64_t now_ms, std::uint32_t limit, Answer& answer);
+  void Index(Slot& slot, const std::string& hash, std::int64_t now_ms);
+  /// After a change: moves the entry if it would keep the slot much longer than it lives, or not
+  /// long enough.
+  void Reindex(Slot& slot, const std::string& hash, std::int64_t now_ms);
+  /// What ended until then may be forgotten.
+  std::int64_t HorizonMs(const Stamp& stamp) const;
+  void ExpireSlots(const Stamp& stamp, std::uint32_t limit, Answer& answer);
   void ExpireSlot(const Tables::Due& due, std::int64_t now_ms, Answer& answer);
-  void ExpireRuns(std::int64_t now_ms, std::uint32_t limit, Answer& answer);
+  void ExpireRuns(const Stamp& stamp, std::uint32_t limit, Answer& answer);
 
   Tables& tables_;
   const LedgerOptions options_;

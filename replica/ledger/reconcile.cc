@@ -18,6 +18,14 @@ namespace {
 constexpr const char* kLossReason = "cross_region_dedup_loss";
 constexpr std::uint32_t kSlotFormat = 1;
 
+// Versions are counted twice when a region goes on from an earlier state of its own. The state that
+// stands must be the same everywhere.
+bool StandsOver(const Run& a, const Run& b) {
+  if (a.version() != b.version()) return a.version() > b.version();
+  if (IsTerminal(a.status()) != IsTerminal(b.status())) return IsTerminal(a.status());
+  return a.SerializeAsString() < b.SerializeAsString();
+}
+
 }  // namespace
 
 Answer Ledger::Merge(const Frame& frame, const Stamp& stamp) {
@@ -26,7 +34,7 @@ Answer Ledger::Merge(const Frame& frame, const Stamp& stamp) {
   for (const Change& change : frame.changes()) {
     if (MutationOn("lost-push") && stamp.entropy[0] % 8 == 0) continue;
     if (change.has_claim()) MergeClaimChange(change, stamp, answer);
-    if (change.has_run()) MergeRunChange(change);
+    if (change.has_run()) MergeRunChange(change, stamp, answer);
   }
   return answer;
 }
@@ -49,31 +57,50 @@ void Ledger::MergeClaimChange(const Change& change, const Stamp& stamp, Answer& 
   const Claim* held = fresh ? nullptr : FindClaim(*slot, change.claim().run_id());
   const std::string held_fingerprint = held ? held->fingerprint() : "";
   const Merged merged = MergeClaim(*slot, change.claim());
+  if (change.claim().region() == options_.region)
+    TakeBack(hash, *slot, change.claim(), merged != Merged::kUnchanged, stamp);
   if (merged == Merged::kUnchanged && !fresh &&
       NewLosses(*slot, options_.region, stamp.now_ms).empty())
     return;
   // Dirty before anything can throw: what memory shows must reach the disk.
-  fresh ? Index(*slot, hash) : Reindex(*slot, hash);
+  fresh ? Index(*slot, hash, stamp.now_ms) : Reindex(*slot, hash, stamp.now_ms);
   tables_.Touch(hash);
   answer.woken.push_back(hash);
   if (merged == Merged::kCollision)
     KeepCollision(hash, *slot, change.claim(), held_fingerprint, stamp, answer);
+  if (slot->claims_size() < 2) return;
   Reconcile(hash, *slot, stamp, answer);
-  Reindex(*slot, hash);
+  Reindex(*slot, hash, stamp.now_ms);
   tables_.Touch(hash);
 }
 
-void Ledger::MergeRunChange(const Change& change) {
+// Whoever worked under it may still do so, and nobody counted its time meanwhile.
+void Ledger::TakeBack(const std::string& hash, Slot& slot, const Claim& came, bool is_new,
+                      const Stamp& stamp) {
+  Head& head = tables_.head();
+  head.set_fence(std::max(head.fence(), came.fence()));
+  Claim* claim = FindClaim(slot, came.run_id());
+  if (!is_new || claim->state() != PENDING) return;
+  claim->set_version(claim->version() + 1);
+  claim->set_lease_until_ms(
+      SaturatingAdd(stamp.now_ms, static_cast<std::int64_t>(claim->lease_ms())));
+  claim->set_lease_boot(rules_.boot);
+  tables_.ShipClaim(hash, claim->run_id());
+}
+
+void Ledger::MergeRunChange(const Change& change, const Stamp& stamp, Answer& answer) {
   const Run& theirs = change.run();
   const auto mine = tables_.FindRun(theirs.run_id());
-  if (mine && mine->version() >= theirs.version()) return;
+  if (mine && !StandsOver(theirs, *mine)) return;
   tables_.PutRun(theirs);
+  if (theirs.region() == options_.region && !IsTerminal(theirs.status()))
+    answer.returned_runs.push_back(theirs.run_id());
   if (theirs.status() == WAITING_APPROVAL)
     tables_.PutInterrupt(theirs.interrupt_token(), theirs.run_id());
   if (IsTerminal(theirs.status()) && options_.run_retention_ms != 0)
     tables_.PutExpiry(
         keys::Expiring::kRun,
-        SaturatingAdd(theirs.updated_ms(), static_cast<std::int64_t>(options_.run_retention_ms)),
+        std::max(stamp.now_ms, RetainedUntil(theirs.updated_ms(), options_.run_retention_ms)),
         theirs.run_id());
 }
 
@@ -108,16 +135,21 @@ void Ledger::Lose(const std::string& hash, const Slot& slot, const Loss& loss, c
   KeepLoss(hash, slot, loss, had_completed, stamp, answer);
 }
 
-Answer Ledger::Reassert_(const Reassert& reassert) {
+Answer Ledger::Reassert_(const Reassert& reassert, const Stamp& stamp) {
+  const std::string& region = reassert.region().empty() ? options_.region : reassert.region();
+  const std::int64_t past_ms = stamp.now_ms - options_.skew_ms - options_.grace_ms;
   Answer answer;
   answer.kind = Answer::Kind::kDone;
   tables_.VisitSlots(static_cast<std::uint8_t>(reassert.bucket()),
-                     [this](const std::string& hash, const Slot& slot) {
-                       for (const Claim& claim : slot.claims())
-                         if (claim.region() == options_.region) {
-                           tables_.ShipClaim(hash, claim.run_id());
-                           if (slot.surface() == ROUTE) tables_.ShipRun(claim.run_id());
-                         }
+                     [&](const std::string& hash, const Slot& slot) {
+                       // Whoever has forgotten it is not told again.
+                       if (Past(LatestEnd(slot), past_ms)) return;
+                       for (const Claim& claim : slot.claims()) {
+                         if (claim.region() != region) continue;
+                         // The run first: a claim that lost cancels it.
+                         if (slot.surface() == ROUTE) tables_.ShipRun(claim.run_id());
+                         tables_.ShipClaim(hash, claim.run_id());
+                       }
                      });
   tables_.TouchHead();
   return answer;

@@ -1,5 +1,7 @@
 #include "replica/ledger/run_id.h"
 
+#include <array>
+
 #include "replica/env/check.h"
 #include "replica/limits.h"
 
@@ -7,6 +9,14 @@ namespace once {
 namespace {
 
 constexpr std::string_view kAlphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+
+constexpr std::array<std::int8_t, 256> kDigits = [] {
+  std::array<std::int8_t, 256> digits{};
+  digits.fill(-1);
+  for (std::size_t i = 0; i < kAlphabet.size(); ++i)
+    digits[static_cast<std::uint8_t>(kAlphabet[i])] = static_cast<std::int8_t>(i);
+  return digits;
+}();
 
 void Append(std::string& out, std::uint64_t value, int characters) {
   for (int i = characters - 1; i >= 0; --i) out += kAlphabet[value >> (5 * i) & 31];
@@ -36,9 +46,9 @@ std::int64_t RunIdMillis(std::string_view run_id) {
   if (run_id.size() != kRunIdBytes) return -1;
   std::int64_t ms = 0;
   for (std::size_t i = 0; i < run_id.size(); ++i) {
-    const auto digit = kAlphabet.find(run_id[i]);
-    if (digit == std::string_view::npos) return -1;
-    if (i < 10) ms = ms << 5 | static_cast<std::int64_t>(digit);
+    const std::int8_t digit = kDigits[static_cast<std::uint8_t>(run_id[i])];
+    if (digit < 0) return -1;
+    if (i < 10) ms = ms << 5 | digit;
   }
   return ms;
 }

@@ -87,6 +87,12 @@ TEST(ClusterConfig, RegionsWithOneCodeCannotFormADeployment) {
   }
 }
 
+TEST(ClusterConfig, ARegionWithPeersDoesNotEvict) {
+  const std::string evicting = std::string(kCluster) + "[storage]\nevict_oldest = true\n";
+  EXPECT_NE(Refusal(evicting + Peer("eu", "eu:1")).find("evict_oldest"), std::string::npos);
+  EXPECT_EQ(Refusal(kCluster + Peer("eu", "eu:1")), "");
+}
+
 TEST(ClusterConfig, FaultInjectionIsForLoopback) {
   const std::string faulty = std::string(kCluster) + "fault_injection = true\n";
   EXPECT_EQ(Refusal(faulty + Peer("eu", "127.0.0.1:9102") + Peer("ap", "[::1]:9103")), "");

@@ -1,6 +1,8 @@
 // How long the ledger remembers, and what it gives up for space.
 #include <gtest/gtest.h>
 
+#include "conflict/window.h"
+#include "replica/ledger/run_id.h"
 #include "tests/replica/ledger_story.h"
 
 namespace once {
@@ -52,6 +54,61 @@ TEST(LedgerRetention, OW_L1_07_ALateCompletionHasItsFullRetention) {
   EXPECT_EQ(story.Apply(BeginKey("key")).kind, Kind::kReplay);
   story.now_ms += kHourMs;
   EXPECT_EQ(story.Apply(ExpireUpTo(100)).expired, 1u) << "it was put where the end is";
+}
+
+TEST(LedgerRetention, WhatAMemberMayLackIsNotForgotten) {
+  LedgerStory story;
+  Complete(story, "key", {.retention_ms = kHourMs});
+  const std::string run = story.Apply(CreateRunUnder("", "noop")).run_id;
+  story.ApplyAt(CancelRunUnder("", run), {story.now_ms, {}, 0});
+  const std::int64_t changed_ms = story.now_ms;
+  story.now_ms += 30 * kDayMs;
+  const auto expire = [&](std::int64_t covered_ms) {
+    return story.ApplyAt(ExpireUpTo(100), {story.now_ms, {}, covered_ms}).expired;
+  };
+  EXPECT_EQ(expire(changed_ms - 1), 0u);
+  EXPECT_NE(story.tables().FindSlot(HashOfKey("key")), nullptr);
+  EXPECT_TRUE(story.tables().FindRun(run).has_value());
+  // A begin does not forget it either.
+  story.ApplyAt(BeginKey("key"), {story.now_ms, {}, changed_ms - 1});
+  EXPECT_EQ(story.tables().FindSlot(HashOfKey("key"))->claims_size(), 2);
+  story.now_ms += 30 * kDayMs;
+  EXPECT_EQ(expire(story.now_ms), 2u);
+  EXPECT_FALSE(story.tables().FindRun(run).has_value());
+}
+
+TEST(LedgerRetention, WhatArrivesAfterItsEndIsKeptUntilOthersHaveItToo) {
+  LedgerStory story;
+  Command merge;
+  Change& change = *merge.mutable_merge_frame()->mutable_frame()->add_changes();
+  change.set_surface(CLAIM);
+  change.set_tenant("acme");
+  change.set_endpoint("pay");
+  change.set_key("key");
+  Claim& claim = *change.mutable_claim();
+  claim.set_run_id(MintRunId(story.now_ms, "us", 1));
+  claim.set_region("us");
+  claim.set_version(2);
+  claim.set_state(COMPLETED);
+  claim.set_created_ms(story.now_ms);
+  claim.set_taken_up_ms(story.now_ms);
+  claim.set_finalised_ms(story.now_ms);
+  claim.set_expires_ms(story.now_ms + kHourMs);
+  story.now_ms += 30 * kDayMs;
+  story.Apply(merge);
+  const std::int64_t before_ms = story.now_ms - 1;
+  story.now_ms += kDayMs;
+  EXPECT_EQ(story.ApplyAt(ExpireUpTo(100), {story.now_ms, {}, before_ms}).expired, 0u);
+  EXPECT_EQ(story.ApplyAt(ExpireUpTo(100), {story.now_ms, {}, story.now_ms}).expired, 1u);
+}
+
+TEST(LedgerRetention, S_31_AStateThatThisBuildDoesNotKnowIsKept) {
+  Slot slot;
+  slot.add_claims()->set_state(static_cast<ClaimState>(42));
+  slot.mutable_claims(0)->set_expires_ms(5);
+  EXPECT_EQ(LatestEnd(slot), kNeverMs);
+  slot.mutable_claims(0)->set_state(RETRYABLE);
+  EXPECT_EQ(LatestEnd(slot), 5);
 }
 
 TEST(LedgerRetention, TheExpirerForgetsAllThatIsOverAndNoMore) {

@@ -1,6 +1,7 @@
 // Stories of a region that lies: what it says wrongly is refused and counted, it is held off for a
 // while, and nobody else notices.
 #include <functional>
+#include <limits>
 
 #include "tests/story/impostor.h"
 
@@ -189,6 +190,112 @@ TEST_F(Hostile, S_58_OnlyCommandsAboutRunsAreCarriedOutForOthers) {
     ap_.Say("eu", message);
   });
   EXPECT_EQ(story_.SlotIn("eu", "k1"), nullptr);
+}
+
+TEST_F(Hostile, S_57_ARunFromBeforeTimeBeganIsRefused) {
+  Frame frame = ap_.FrameOf(ap_.Claim(), "k1");
+  Change& change = *frame.mutable_changes(0);
+  change.Clear();
+  change.mutable_run()->set_run_id("");  // whose time reads as -1
+  change.mutable_run()->set_region("ap");
+  change.mutable_run()->set_created_ms(-1);
+  ExpectRefused([&] { ap_.Say("eu", frame); });
+  Claim claim = ap_.Claim();
+  claim.set_run_id("");
+  claim.set_created_ms(-1);
+  ExpectFrameRefused(ap_.FrameOf(claim, "k1"), "k1");
+}
+
+TEST_F(Hostile, S_58_ALeaseWithoutEndIsRefused) {
+  Claim claim = ap_.Claim();
+  claim.set_state(PENDING);
+  claim.set_lease_until_ms(std::numeric_limits<std::int64_t>::max());
+  ExpectFrameRefused(ap_.FrameOf(claim, "k1"), "k1");
+}
+
+TEST_F(Hostile, S_58_SequencesThatRunOverAreRefused) {
+  Frame frame = ap_.FrameOf(ap_.Claim(), "k1");
+  ap_.Say("eu", frame);
+  frame = ap_.FrameOf(ap_.Claim(8), "k2");
+  frame.set_first_sequence(std::numeric_limits<std::uint64_t>::max());
+  *frame.add_changes() = frame.changes(0);
+  ap_.Say("eu", frame);
+  EXPECT_EQ(story_.SlotIn("eu", "k2"), nullptr);
+}
+
+TEST_F(Hostile, S_58_MoreRepairsThanThereArePartsAreRefused) {
+  const std::string ours = story_.Claim("eu", "ours");
+  ExpectRefused([&] {
+    GossipMessage message = ap_.Message();
+    for (std::uint32_t bucket = 0; bucket < 257; ++bucket) message.add_repair_buckets(bucket % 256);
+    ap_.Say("eu", message);
+  });
+  GossipMessage message = ap_.Message();
+  message.add_repair_buckets(256);  // there is none of that number
+  const auto before = story_.cluster.gossip("eu").journal().applied();
+  ap_.Say("eu", message);
+  EXPECT_EQ(story_.cluster.gossip("eu").journal().applied(), before);
+}
+
+TEST_F(Hostile, S_58_ACommandForASlotThatIsNotItsOwnIsNotCarriedOut) {
+  const std::string run = story_.Run("eu", "k1", "delay");
+  const auto forward = [&](const std::function<void(Mutation&)>& bend) {
+    Command command = Story::CancelCommand(run);
+    Mutation& mutation = *command.mutable_mutation();
+    *mutation.mutable_begin() = BeginCommand("acme", "cancel", 1, 1000, 60'000).begin();
+    bend(mutation);
+    GossipMessage message = ap_.Message();
+    message.mutable_forward()->set_command(command.SerializeAsString());
+    ap_.Say("eu", message);
+  };
+  ExpectRefused([&] {
+    forward([](Mutation& mutation) {
+      mutation.mutable_begin()->mutable_slot()->set_hash(SlotKey(ROUTE, "other", "POST /pay", "k"));
+    });
+  });
+  ExpectRefused([&] { forward([](Mutation& mutation) { mutation.set_tenant("other"); }); });
+  ExpectRefused([&] { forward([](Mutation& mutation) { mutation.set_admitted_fence(1); }); });
+  EXPECT_EQ(story_.RunIn("eu", run).status(), RUNNING);
+  forward([](Mutation&) {});
+  EXPECT_EQ(story_.RunIn("eu", run).status(), RUN_CANCELLED);
+}
+
+TEST_F(Hostile, AFrameOfAnUnknownRegionIsIgnoredAndItsRelayHeard) {
+  Frame frame = ap_.FrameOf(ap_.Claim(), "k1");
+  frame.set_origin("sa");  // being added; ap knows it already
+  ap_.Say("eu", frame);
+  EXPECT_EQ(Refused(), 0u);
+  EXPECT_EQ(story_.cluster.gossip("eu").StateOf("ap").ignored, 1u);
+  EXPECT_EQ(story_.SlotIn("eu", "k1"), nullptr);
+  const Claim claim = ap_.Claim();
+  ap_.Say("eu", ap_.FrameOf(claim, "k2"));
+  EXPECT_EQ(story_.Begin("eu", "k2").claim.run_id(), claim.run_id());
+}
+
+TEST_F(Hostile, S_57_WhatIsGivenBackIsForItsHomeAlone) {
+  Claim claim = ap_.Claim();
+  claim.set_region("us");
+  claim.set_run_id(MintRunId(claim.created_ms(), "us", 7));
+  Frame frame = ap_.FrameOf(claim, "k1");
+  frame.set_home("us");
+  ap_.Say("eu", frame);
+  EXPECT_EQ(Refused(), 0u);
+  EXPECT_EQ(story_.SlotIn("eu", "k1"), nullptr) << "not from a third region";
+  ap_.Say("us", frame);
+  ASSERT_NE(story_.SlotIn("us", "k1"), nullptr);
+  *frame.add_changes() = ap_.FrameOf(ap_.Claim(), "k2").changes(0);
+  frame.set_first_sequence(2);
+  ExpectFrameRefused(frame, "k2");
+}
+
+TEST_F(Hostile, S_58_AFloorFromTheFutureIsRefused) {
+  ExpectRefused([&] {
+    GossipMessage message = ap_.Message();
+    Seen* seen = message.add_seen();
+    seen->set_origin("eu");
+    seen->set_sequence(std::numeric_limits<std::uint64_t>::max());
+    ap_.Say("eu", message);
+  });
 }
 
 TEST_F(Hostile, S_39_ARunIdUsedTwiceIsOneClaimAndTheSameEverywhere) {

@@ -172,5 +172,28 @@ TEST(BadNetwork, S_12_ABacklogIsCaughtUpInBoundedMemory) {
     EXPECT_EQ(story.cluster.replica(region).tables().head().slots(), 2u * kClaims + 1);
 }
 
+TEST(BadNetwork, S_48_WhatCannotBeReadIsNotAcknowledgedAndComesAgain) {
+  Story story;
+  story.cluster.Partition({"eu"}, {"us", "ap"});
+  const std::string in_us = story.Claim("us", "k1");
+  story.Run(5);
+  const std::string in_eu = story.Claim("eu", "k1");
+  const std::string record = keys::Slot(BeginCommand("acme", "k1", 1, 1, 1).begin().slot().hash());
+  story.cluster.Crash("eu");
+  story.cluster.disk("eu").SetUnreadable(record);
+  story.cluster.Restart("eu");
+  story.cluster.Heal();
+  story.Run(3000);
+  EXPECT_EQ(story.cluster.replica("eu").Unready(), "") << "a bad block does not end the node";
+  EXPECT_GT(story.cluster.gossip("us").StateOf("eu").unacknowledged, 0u);
+  const std::string other = story.Claim("ap", "k2");
+  story.Run(1000);
+  EXPECT_EQ(story.Begin("eu", "k2").claim.run_id(), other) << "others are heard meanwhile";
+  story.cluster.disk("eu").SetReadable(record);
+  ASSERT_TRUE(story.RunUntilQuiet());
+  EXPECT_EQ(story.Survivor("k1"), in_us);
+  EXPECT_EQ(story.ConflictsCounted(), 1u);
+}
+
 }  // namespace
 }  // namespace once

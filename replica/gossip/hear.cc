@@ -1,0 +1,194 @@
+// What comes in: checked, taken as acknowledgement, merged and kept.
+#include <google/protobuf/arena.h>
+
+#include <algorithm>
+
+#include "replica/gossip/gossip.h"
+#include "replica/ledger/command.pb.h"
+#include "replica/ledger/run_id.h"
+#include "replica/limits.h"
+
+namespace once {
+namespace {
+
+constexpr int kBuckets = 256;
+constexpr std::uint64_t kSequenceMax = std::uint64_t{1} << 62;
+
+Vector ToVector(const google::protobuf::RepeatedPtrField<Seen>& all) {
+  Vector vector;
+  for (const Seen& seen : all) vector[{seen.origin(), seen.incarnation()}] = seen.sequence();
+  return vector;
+}
+
+// A region may speak of its own claims and runs only, or give another region's back to it, and a
+// run id says when and where it was made: otherwise "the lowest wins" would be an attack.
+bool IsHonest(const Frame& frame, std::int64_t latest_ms) {
+  if (frame.changes_size() > static_cast<int>(kFrameChangesMax) || frame.first_sequence() == 0 ||
+      frame.first_sequence() > kSequenceMax || frame.stamp_ms() > latest_ms)
+    return false;
+  const std::string& home = frame.home().empty() ? frame.origin() : frame.home();
+  const std::string code = RegionCode(home);
+  const auto minted_there = [&](const std::string& run_id, std::int64_t created_ms) {
+    return created_ms >= 0 && created_ms <= latest_ms && RunIdMillis(run_id) == created_ms &&
+           run_id.compare(10, code.size(), code) == 0;
+  };
+  return std::all_of(frame.changes().begin(), frame.changes().end(), [&](const Change& change) {
+    if (change.has_run() == change.has_claim()) return false;
+    if (change.has_run() && change.has_conflict()) return false;
+    const Run& run = change.run();
+    if (change.has_run())
+      return run.region() == home && minted_there(run.run_id(), run.created_ms());
+    const Claim& claim = change.claim();
+    const Conflict& conflict = change.conflict();
+    if (change.has_conflict() &&
+        (conflict.loser() != claim.run_id() || conflict.region() != home ||
+         conflict.kind() == RUN_ID_COLLISION || conflict.detected_ms() > latest_ms))
+      return false;
+    return claim.region() == home && claim.taken_up_ms() <= latest_ms &&
+           claim.lease_until_ms() <= latest_ms + kLeaseMsMax && claim.finalised_ms() <= latest_ms &&
+           minted_there(claim.run_id(), claim.created_ms());
+  });
+}
+
+}  // namespace
+
+void Gossip::Refuse(const std::string& name) {
+  Peer& peer = peers_[name];
+  ++peer.refused;
+  peer.held_off_until_us = NowMicros() + options_.hold_off_ms * 1000;
+}
+
+bool Gossip::Accept(const std::string& from, const GossipMessage& message) {
+  if (message.format() == 0 || message.from() != from) return false;
+  const std::int64_t ahead_ms = message.stamp_ms() - replica_.NowMillis();
+  if (ahead_ms <= options_.skew_bound_ms) return true;
+  if (on_future) on_future(from, ahead_ms);
+  return false;
+}
+
+void Gossip::Receive(const std::string& from, const std::string& bytes) {
+  const auto at = peers_.find(from);
+  if (at == peers_.end() || NowMicros() < at->second.held_off_until_us) return;
+  GossipMessage message;
+  if (bytes.size() > options_.message_bytes_max || !message.ParseFromString(bytes) ||
+      !Accept(from, message))
+    return Refuse(from);
+  if (message.has_forward()) return CarryOut(from, message.forward());
+  if (message.has_forwarded()) return TakeReply(message.forwarded());
+  try {
+    Heed(at->second, from, message);
+  } catch (const KvUnreadable&) {
+    // Not acknowledged, so it comes again.
+  }
+}
+
+void Gossip::Heed(Peer& peer, const std::string& from, GossipMessage& message) {
+  if (message.repair_buckets_size() > kBuckets) return Refuse(from);
+  Hear(peer, from, ToVector(message.seen()));
+  for (const Seen& baseline : message.baselines()) TakeBaseline(from, baseline);
+  for (SealedFrame& sealed : *message.mutable_frames()) Take(from, std::move(sealed));
+  CloseTheirs(from, message);
+  if (message.has_digest()) CompareDigest(from, message);
+  for (const std::uint32_t bucket : message.repair_buckets()) {
+    if (bucket > 0xff) continue;
+    Command command;
+    command.mutable_reassert()->set_bucket(bucket);
+    replica_.Submit(command, [](const Answer&) {});
+  }
+}
+
+void Gossip::Hear(Peer& peer, const std::string& name, const Vector& heard) {
+  // What was sent into a silence is most likely lost: go on from what the peer says it has.
+  // What it lacked before counts from now on, too: it may have got it from somebody else.
+  if (IsSilent(peer)) {
+    peer.sent.clear();
+    peer.behind_since_us.clear();
+  }
+  peer.last_heard_us = NowMicros();
+  peer.heard = true;
+  HearOfOurselves(name, heard);
+  Acknowledge(peer, name, heard);
+  SendWhatIsLacking(name);
+}
+
+// The peer's vector is the acknowledgement. Messages overtake each other, so one that says less
+// than an earlier one is passed over; a peer that goes on saying less was restored from a backup
+// and truly has less.
+void Gossip::Acknowledge(Peer& peer, const std::string& name, const Vector& heard) {
+  const std::int64_t now_us = NowMicros();
+  bool less = false;
+  for (const auto& [stream, sequence] : peer.acknowledged)
+    less |= KnownUpto(heard, stream) < sequence;
+  if (!less) peer.behind_us = 0;
+  if (less && peer.behind_us == 0) peer.behind_us = now_us;
+  if (less && now_us - peer.behind_us < 2 * options_.resend_ms * 1000) return;
+  for (auto& [stream, sent] : peer.sent)
+    if (KnownUpto(heard, stream) > KnownUpto(peer.acknowledged, stream)) sent.since_us = now_us;
+  peer.acknowledged = heard;
+  for (auto own = peer.own.begin(); own != peer.own.end();) {
+    auto& [stream, waiting] = *own;
+    while (!waiting.empty() &&
+           waiting.front().last_sequence <= KnownUpto(peer.acknowledged, stream)) {
+      if (on_lag) on_lag(name, (now_us - waiting.front().made_us) / 1000);
+      waiting.pop_front();
+    }
+    own = waiting.empty() ? peer.own.erase(own) : std::next(own);
+  }
+}
+
+void Gossip::Take(const std::string& from, SealedFrame sealed) {
+  google::protobuf::Arena arena;
+  Command& command = *google::protobuf::Arena::CreateMessage<Command>(&arena);
+  Frame& frame = *command.mutable_merge_frame()->mutable_frame();
+  if (!frame.ParseFromString(sealed.frame()) || frame.changes_size() == 0) return Refuse(from);
+  // What we say now comes back through others, and repetitions are common: neither is worth a look.
+  const Stream stream{frame.origin(), frame.incarnation()};
+  if (stream == journal_.own() || !journal_.IsNext(frame)) return;
+  if (frame.origin() != options_.region && !peers_.count(frame.origin())) {
+    // A region that is being added, and was made known to the relay first. The relay is honest.
+    ++peers_[from].ignored;
+    return;
+  }
+  const std::int64_t latest_ms = replica_.NowMillis() + options_.skew_bound_ms;
+  if (!verify_(frame.origin(), sealed.frame(), sealed.signature()) || !IsHonest(frame, latest_ms))
+    return Refuse(from);
+  Merge(command, std::move(sealed));
+}
+
+void Gossip::Merge(const Command& command, SealedFrame sealed) {
+  const Frame& frame = command.merge_frame().frame();
+  // Also a frame that changes no claim moves the vector: that alone is worth a batch.
+  replica_.tables().TouchHead();
+  if (!frame.home().empty() && frame.home() != options_.region) {  // given back to another region
+    journal_.Keep(frame, std::move(sealed));
+    return replica_.Read([](Tables&) {}, [] {});
+  }
+  const auto merged = std::make_shared<bool>(true);
+  replica_.Submit(command, [merged](const Answer& answer) {
+    if (answer.kind != Answer::Kind::kDone) *merged = false;
+  });
+  if (*merged) journal_.Keep(frame, std::move(sealed));
+}
+
+void Gossip::CompareDigest(const std::string& from, const GossipMessage& message) {
+  const BucketDigest& theirs = message.digest();
+  if (theirs.as_of().origin() != from || theirs.bucket() > 0xff) return Refuse(from);
+  // Comparable only by one who knows exactly what it had said by then, in all its incarnations.
+  const Vector heard = ToVector(message.seen());
+  if (KnownUpto(heard, {from, 0}) != KnownUpto(journal_.applied(), {from, 0})) return;
+  Vector then = EntriesUpto(heard, from, UINT64_MAX);
+  if (theirs.as_of().sequence() > 0)
+    then[{from, theirs.as_of().incarnation()}] = theirs.as_of().sequence();
+  if (then != EntriesUpto(journal_.applied(), from, UINT64_MAX)) return;
+  if (DigestOf(from, theirs.bucket(), theirs.cutoff_ms()) == theirs.digest()) return;
+  Peer& peer = peers_[from];
+  peer.repair.insert(theirs.bucket());
+  ++peer.repaired;
+  // Whether we lack some of its claims there or it lost some is not known: both ways.
+  Command command;
+  command.mutable_reassert()->set_bucket(theirs.bucket());
+  command.mutable_reassert()->set_region(from);
+  replica_.Submit(command, [](const Answer&) {});
+}
+
+}  // namespace once

@@ -1,0 +1,79 @@
+// What every member has, and so nobody needs to keep for the others.
+#include <algorithm>
+
+#include "replica/gossip/gossip.h"
+
+namespace once {
+
+// It comes back by a baseline: everything is said again, both ways.
+bool Gossip::IsWaitedFor(const Peer& peer) const {
+  return NowMicros() - peer.last_heard_us <= options_.silence_ms_max * 1000;
+}
+
+bool Gossip::HasAll(const Vector& vector) const {
+  return std::all_of(peers_.begin(), peers_.end(), [&](const auto& entry) {
+    const Peer& peer = entry.second;
+    if (!IsWaitedFor(peer)) return true;
+    return std::all_of(vector.begin(), vector.end(), [&peer](const auto& known) {
+      return KnownUpto(peer.acknowledged, known.first) >= known.second;
+    });
+  });
+}
+
+void Gossip::UpdateCover() {
+  if (!moment_ || !HasAll(moment_->vector)) return;
+  covered_ms_ = moment_->stamp_ms;
+  moment_.reset();
+}
+
+void Gossip::DropWhatAllHave() {
+  for (const auto& [stream, have] : durable_) {
+    if (stream.second == 0) continue;
+    std::uint64_t everywhere = have;
+    for (const auto& [name, peer] : peers_)
+      if (name != stream.first && IsWaitedFor(peer))
+        everywhere = std::min(everywhere, KnownUpto(peer.acknowledged, stream));
+    // Beyond the bound a peer that comes back hears everything again instead.
+    if (have > options_.journal_changes_max)
+      everywhere = std::max(everywhere, have - options_.journal_changes_max);
+    if (everywhere > 0) journal_.DropUpto(stream, everywhere);
+  }
+}
+
+// Entries of what was said before this start go in two steps. First we say that those streams are
+// closed, once every member has exactly what we have of them: so nobody has words of ours that we
+// lost. Whoever hears that and still has them all closes them too; when all have, the entries go.
+void Gossip::CloseOwn() {
+  const auto& [region, incarnation] = journal_.own();
+  const Vector old = EntriesUpto(durable_, region, incarnation - 1);
+  if (old.empty() || old != EntriesUpto(journal_.applied(), region, incarnation - 1)) return;
+  const std::uint64_t closed = KnownUpto(journal_.applied(), {region, 0});
+  const bool closing = old.begin()->first.second <= closed;
+  for (const auto& [name, peer] : peers_) {
+    if (!IsWaitedFor(peer)) continue;
+    const std::uint64_t theirs = KnownUpto(peer.acknowledged, {region, 0});
+    if (!peer.heard || theirs != closed) return;
+    if (!closing && EntriesUpto(peer.acknowledged, region, incarnation - 1) != old) return;
+  }
+  closing ? journal_.DropClosed() : journal_.BeginClosing(old.rbegin()->first.second);
+  replica_.Read([](Tables&) {}, [] {});
+}
+
+void Gossip::CloseTheirs(const std::string& from, const GossipMessage& message) {
+  Vector heard;
+  std::uint64_t closes_after = 0;
+  for (const Seen& seen : message.seen()) {
+    if (seen.origin() != from) continue;
+    heard[{from, seen.incarnation()}] = seen.sequence();
+    if (seen.incarnation() == 0) closes_after = seen.closes_after();
+  }
+  const std::uint64_t upto = KnownUpto(heard, {from, 0});
+  const std::uint64_t ours = KnownUpto(journal_.applied(), {from, 0});
+  // One who lacks more than the last step is given a baseline instead.
+  if (ours >= upto || ours != closes_after) return;
+  if (EntriesUpto(journal_.applied(), from, upto) != EntriesUpto(heard, from, upto)) return;
+  journal_.Close(from, upto);
+  replica_.Read([](Tables&) {}, [] {});
+}
+
+}  // namespace once
