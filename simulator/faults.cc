@@ -186,7 +186,8 @@ void Faults::SetOffset(const std::string& region, std::int64_t offset_ms) {
 
 void Faults::JumpSome(std::int64_t) {
   const std::int64_t most_ms = std::max<std::int64_t>(options_.skew_ms_max, 200);
-  SetOffset(AnyRegion(), Below(2 * most_ms + 1) - most_ms);
+  const std::int64_t offset_ms = Below(2 * most_ms + 1) - most_ms;
+  SetOffset(AnyRegion(), offset_ms);
 }
 
 void Faults::Drift() {
@@ -212,7 +213,8 @@ void Faults::JumpFor(const std::string& region, std::int64_t amount_ms, std::int
 
 void Faults::JumpWildly(std::int64_t for_ms) {
   const std::int64_t size_ms = 3000 + Below(random_.OneIn(2) ? 10'000 : 90'000'000);
-  JumpFor(AnyRegion(), random_.OneIn(2) ? size_ms : -size_ms, for_ms);
+  const std::int64_t amount_ms = random_.OneIn(2) ? size_ms : -size_ms;
+  JumpFor(AnyRegion(), amount_ms, for_ms);
 }
 
 void Faults::EndWildJump(const std::string& region) {
