@@ -30,19 +30,15 @@ std::string Lost(const Operation& operation, const Claim* claim) {
 
 }  // namespace
 
-Violations CheckDurability(const History& history, Cluster& cluster, const std::string& region) {
+Violations CheckDurability(const History& history, const Holdings& holdings) {
   Violations violations;
-  for (const std::string& each : cluster.regions()) {
-    if (!region.empty() && each != region) continue;
-    const Slots slots = ReadSlots(cluster, each);
-    for (const Operation& operation : history.operations) {
-      const bool acknowledged = IsGrant(operation) || IsAcceptedSettle(operation);
-      if (!acknowledged || operation.region != each) continue;
-      const std::string lost = Lost(operation, Find(slots, operation));
-      if (!lost.empty())
-        violations.push_back(
-            {"durability", Describe(operation) + " " + lost, operation.returned_ms});
-    }
+  for (const Operation& operation : history.operations) {
+    const bool acknowledged = IsGrant(operation) || IsAcceptedSettle(operation);
+    const auto home = holdings.find(operation.region);
+    if (!acknowledged || home == holdings.end()) continue;
+    const std::string lost = Lost(operation, Find(home->second, operation));
+    if (!lost.empty())
+      violations.push_back({"durability", Describe(operation) + " " + lost, operation.returned_ms});
   }
   return violations;
 }

@@ -18,16 +18,17 @@ std::size_t CountCancelled(Tables& tables, const std::string& run_id) {
 
 }  // namespace
 
-Violations CheckLosers(Cluster& cluster) {
+Violations CheckLosers(Cluster& cluster, const Holdings& holdings) {
   Violations violations;
-  for (const std::string& region : cluster.regions()) {
+  for (const auto& held : holdings) {
+    const std::string& region = held.first;
     Tables& tables = cluster.replica(region).tables();
     std::map<std::string, int> recorded;
     for (const Conflict& conflict : tables.Conflicts(0, 100'000)) ++recorded[conflict.loser()];
     const auto say = [&](const std::string& run, const std::string& what) {
       violations.push_back({"losers", region + ": run " + run + " " + what, 0});
     };
-    for (const auto& [key, slot] : ReadSlots(cluster, region)) {
+    for (const auto& [key, slot] : held.second) {
       const Verdict verdict = Judge(slot);
       for (const Claim& claim : slot.claims()) {
         if (claim.region() != region) continue;

@@ -13,6 +13,7 @@
 #include "simulator/cluster.h"
 #include "simulator/history.h"
 #include "simulator/link_watch.h"
+#include "simulator/oracle.h"
 
 namespace once {
 
@@ -31,15 +32,14 @@ Violations CheckFence(const History& history);
 /// While its wall clock is off by more than the bound a node admits nothing new.
 Violations CheckClock(const History& history);
 
-/// What was acknowledged is there, in its home region (only `region`, if not empty).
-Violations CheckDurability(const History& history, Cluster& cluster,
-                           const std::string& region = "");
+/// What was acknowledged in these regions is there.
+Violations CheckDurability(const History& history, const Holdings& holdings);
 /// All regions hold the same claims, and name the survivor that the oracle names.
-Violations CheckSurvivor(Cluster& cluster);
+Violations CheckSurvivor(Cluster& cluster, const Holdings& holdings);
 /// Every loser was recorded and its run cancelled once, by its home region; nobody else was.
-Violations CheckLosers(Cluster& cluster);
+Violations CheckLosers(Cluster& cluster, const Holdings& holdings);
 /// The regions' conflict counts add up to the number of losers.
-Violations CheckConflictCount(Cluster& cluster);
+Violations CheckConflictCount(Cluster& cluster, const Holdings& holdings);
 /// Nothing is left to say: journals are empty, every frame is acknowledged, no peer was refused.
 Violations CheckDrained(Cluster& cluster);
 

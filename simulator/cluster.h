@@ -49,9 +49,7 @@ class Cluster {
   void Crash(const std::string& region);
   void Restart(const std::string& region);
   /// Loses everything. Only while the region is down.
-  void Empty(const std::string& region) {
-    nodes_.at(region).disk = std::make_unique<MemoryDisk>();
-  }
+  void Empty(const std::string& region) { nodes_.at(region).disk = std::make_unique<MemoryDisk>(); }
   void Pause(const std::string& region) { nodes_.at(region).scheduler->Pause(); }
   void Resume(const std::string& region) { nodes_.at(region).scheduler->Resume(); }
   bool IsPaused(const std::string& region) const { return nodes_.at(region).scheduler->paused(); }

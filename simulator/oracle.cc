@@ -61,4 +61,10 @@ Slots ReadSlots(Cluster& cluster, const std::string& region) {
   return slots;
 }
 
+Holdings ReadHoldings(Cluster& cluster) {
+  Holdings holdings;
+  for (const std::string& region : cluster.regions()) holdings[region] = ReadSlots(cluster, region);
+  return holdings;
+}
+
 }  // namespace once

@@ -22,5 +22,8 @@ Verdict Judge(const Slot& slot);
 /// What a region's disk holds, by (tenant, key). Looking changes nothing in the region's memory.
 using Slots = std::map<std::pair<std::string, std::string>, Slot>;
 Slots ReadSlots(Cluster& cluster, const std::string& region);
+/// The same of every region.
+using Holdings = std::map<std::string, Slots>;
+Holdings ReadHoldings(Cluster& cluster);
 
 }  // namespace once

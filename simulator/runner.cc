@@ -38,7 +38,7 @@ class Simulation {
     };
     cluster_.on_restart = [this](const std::string& region) {
       ListenToLag(region);
-      Keep(CheckDurability(history_, cluster_, region));
+      Keep(CheckDurability(history_, {{region, ReadSlots(cluster_, region)}}));
     };
     for (const std::string& region : cluster_.regions()) ListenToLag(region);
   }
@@ -108,10 +108,11 @@ class Simulation {
 
   void Check() {
     Keep(CheckHistory(history_));
-    Keep(CheckDurability(history_, cluster_));
-    Keep(CheckSurvivor(cluster_));
-    Keep(CheckLosers(cluster_));
-    Keep(CheckConflictCount(cluster_));
+    holdings_ = ReadHoldings(cluster_);
+    Keep(CheckDurability(history_, holdings_));
+    Keep(CheckSurvivor(cluster_, holdings_));
+    Keep(CheckLosers(cluster_, holdings_));
+    Keep(CheckConflictCount(cluster_, holdings_));
     Keep(CheckDrained(cluster_));
     Keep(CheckLag(watch_.divergences(), history_.lag_bound_ms + kWatchMs));
     // After a restart the age is known by the calendar only, to within the skew bound.
@@ -148,7 +149,7 @@ class Simulation {
   }
 
   void NoteLosses(const std::string& region) {
-    const Slots slots = ReadSlots(cluster_, region);
+    const Slots& slots = holdings_.at(region);
     for (const Conflict& conflict : cluster_.replica(region).tables().Conflicts(0, kConflictsMax)) {
       LostRun lost;
       lost.detected_ms = conflict.detected_ms() - start_wall_ms_;
@@ -211,6 +212,7 @@ class Simulation {
   Workload workload_;
   Faults faults_;
   LinkWatch watch_;
+  Holdings holdings_;  // in the end
   std::set<std::string> converged_;
 };
 
