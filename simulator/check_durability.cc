@@ -28,14 +28,25 @@ std::string Lost(const Operation& operation, const Claim* claim) {
   return stepped ? "" : "forgot that it was settled";
 }
 
+bool IsAcknowledged(const Operation& operation) {
+  return IsGrant(operation) || IsAcceptedSettle(operation);
+}
+
 }  // namespace
+
+void NoteLost(const Holdings& left, History& history) {
+  for (Operation& operation : history.operations)
+    if (IsAcknowledged(operation) && !operation.lost)
+      operation.lost = std::none_of(left.begin(), left.end(), [&operation](const auto& held) {
+        return Lost(operation, Find(held.second, operation)).empty();
+      });
+}
 
 Violations CheckDurability(const History& history, const Holdings& holdings) {
   Violations violations;
   for (const Operation& operation : history.operations) {
-    const bool acknowledged = IsGrant(operation) || IsAcceptedSettle(operation);
     const auto home = holdings.find(operation.region);
-    if (!acknowledged || home == holdings.end()) continue;
+    if (!IsAcknowledged(operation) || operation.lost || home == holdings.end()) continue;
     const std::string lost = Lost(operation, Find(home->second, operation));
     if (!lost.empty())
       violations.push_back({"durability", Describe(operation) + " " + lost, operation.returned_ms});

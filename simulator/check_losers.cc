@@ -37,7 +37,8 @@ Violations CheckLosers(Cluster& cluster, const Holdings& holdings) {
         if (times != (lost ? 1 : 0))
           say(claim.run_id(), (lost ? "lost and was recorded " : "stands and was recorded ") +
                                   std::to_string(times) + " times");
-        if (!tables.FindRun(claim.run_id())) continue;
+        // A directory that is lost takes the events of its runs with it.
+        if (cluster.life(region) > 0 || !tables.FindRun(claim.run_id())) continue;
         const std::size_t cancelled = CountCancelled(tables, claim.run_id());
         if (cancelled != (lost ? 1u : 0u))
           say(claim.run_id(), (lost ? "lost and was cancelled " : "stands and was cancelled ") +

@@ -32,7 +32,9 @@ Violations CheckFence(const History& history);
 /// While its wall clock is off by more than the bound a node admits nothing new.
 Violations CheckClock(const History& history);
 
-/// What was acknowledged in these regions is there.
+/// After a directory was replaced: marks what was acknowledged and is in none of those left.
+void NoteLost(const Holdings& left, History& history);
+/// What was acknowledged in these regions is there, except what is marked as lost.
 Violations CheckDurability(const History& history, const Holdings& holdings);
 /// All regions hold the same claims, and name the survivor that the oracle names.
 Violations CheckSurvivor(Cluster& cluster, const Holdings& holdings);

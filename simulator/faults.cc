@@ -43,6 +43,8 @@ void Faults::Start(std::int64_t duration_ms) {
   Repeat(options_.disk_full_gap_ms, 5000, &Faults::FillSome);
   Repeat(options_.clock_jump_gap_ms, 1, &Faults::JumpSome);
   Repeat(options_.wild_jump_gap_ms, 6000, &Faults::JumpWildly);
+  Repeat(options_.emptied_gap_ms, 4000, &Faults::EmptySome);
+  Repeat(options_.restored_gap_ms, 12'000, &Faults::RestoreSome);
   for (const Fault& fault : options_.schedule)
     cluster_.time().After(fault.from_ms, [this, fault] {
       if (!stopped_) Begin_(fault);
@@ -137,6 +139,28 @@ void Faults::CrashFor(const std::string& region, std::int64_t for_ms) {
 
 void Faults::CrashSome(std::int64_t for_ms) {
   CrashFor(AnyRegion(), for_ms);
+}
+
+void Faults::ReplaceFor(Fault::Kind kind, const std::string& region, std::int64_t age_ms,
+                        MemoryDisk::Contents backup, std::int64_t for_ms) {
+  if (!cluster_.IsUp(region) || cluster_.IsPaused(region)) return;
+  cluster_.Crash(region);
+  cluster_.Restore(region, std::move(backup));
+  crash_[region] = Open(kind, region, "", age_ms);
+  cluster_.time().After(for_ms, [this, region, fault = crash_[region]] {
+    if (!IsOver(fault)) StartAgain(region);
+  });
+}
+
+void Faults::EmptySome(std::int64_t for_ms) {
+  ReplaceFor(Fault::Kind::kEmptied, AnyRegion(), 0, {}, for_ms);
+}
+
+void Faults::RestoreSome(std::int64_t age_ms) {
+  const std::string region = AnyRegion();
+  cluster_.time().After(age_ms, [this, region, age_ms, copy = cluster_.disk(region).durable()] {
+    if (!stopped_) ReplaceFor(Fault::Kind::kRestored, region, age_ms, copy, 500);
+  });
 }
 
 void Faults::StartAgain(const std::string& region) {
@@ -251,6 +275,16 @@ void Faults::Begin_(const Fault& fault) {
                         [this, fault] { cluster_.disk(fault.region).SetFull(false); });
     case Fault::Kind::kClockJump:
       return JumpFor(fault.region, fault.amount, for_ms);
+    case Fault::Kind::kEmptied:
+      return ReplaceFor(fault.kind, fault.region, 0, {}, for_ms);
+    case Fault::Kind::kRestored:
+      // The copy is made at the start of the schedule's entry, and used when it is that old.
+      cluster_.time().After(fault.amount,
+                            [this, fault, for_ms, copy = cluster_.disk(fault.region).durable()] {
+                              if (!stopped_)
+                                ReplaceFor(fault.kind, fault.region, fault.amount, copy, for_ms);
+                            });
+      return;
     case Fault::Kind::kLossyLinks:
       return;  // said by the rules of the links, for the whole phase
   }

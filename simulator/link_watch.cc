@@ -50,15 +50,26 @@ void LinkWatch::NoteSaid(const std::string& region) {
   }
 }
 
+void LinkWatch::Excuse(const std::string& region) {
+  for (const std::string& each : cluster_.regions())
+    if (cluster_.IsUp(each)) NoteSaid(each);
+  excused_ms_[region] = NowMillis();
+}
+
 void LinkWatch::Compare(const std::string& from, const std::string& to) {
   const Vector& has = cluster_.gossip(to).journal().applied();
+  if (has == cluster_.gossip(from).journal().applied()) return;  // almost always
   const std::int64_t now_ms = NowMillis();
+  const auto excuse = excused_ms_.find(to);
+  const std::int64_t excused = excuse == excused_ms_.end() ? -1 : excuse->second;
   std::int64_t age_ms = 0;
   for (const auto& [stream, said] : said_) {
     if (stream.first != from || said.empty() || At(has, stream) >= said.back().sequence) continue;
-    const auto missing = std::find_if(
-        said.begin(), said.end(),
-        [sequence = At(has, stream)](const Said& each) { return each.sequence > sequence; });
+    const auto missing = std::find_if(said.begin(), said.end(),
+                                      [sequence = At(has, stream), excused](const Said& each) {
+                                        return each.sequence > sequence && each.at_ms > excused;
+                                      });
+    if (missing == said.end()) continue;
     age_ms = std::max(age_ms, now_ms - missing->at_ms);
   }
   if (age_ms == 0) return;

@@ -30,6 +30,8 @@ class LinkWatch {
   LinkWatch(Cluster& cluster, const Faults& faults, std::int64_t interval_ms);
 
   void Start();
+  /// Its directory was replaced: what it lacks of what was said before is no fault of a link.
+  void Excuse(const std::string& region);
   const std::vector<Divergence>& divergences() const { return divergences_; }
 
  private:
@@ -46,7 +48,8 @@ class LinkWatch {
   const Faults& faults_;
   const std::int64_t interval_ms_;
   const std::int64_t start_us_;
-  std::map<Stream, std::deque<Said>> said_;  // by its origin, oldest first
+  std::map<Stream, std::deque<Said>> said_;         // by its origin, oldest first
+  std::map<std::string, std::int64_t> excused_ms_;  // what was said to it until then
   std::vector<Divergence> divergences_;
 };
 

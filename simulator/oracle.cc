@@ -47,9 +47,8 @@ Verdict Judge(const Slot& slot) {
   return verdict;
 }
 
-Slots ReadSlots(Cluster& cluster, const std::string& region) {
+Slots ReadSlots(const MemoryDisk::Contents& disk) {
   Slots slots;
-  const auto& disk = cluster.disk(region).visible();
   const std::string prefix = keys::Slot("");
   for (auto at = disk.lower_bound(prefix); at != disk.end() && at->first.starts_with(prefix);
        ++at) {
@@ -63,7 +62,15 @@ Slots ReadSlots(Cluster& cluster, const std::string& region) {
 
 Holdings ReadHoldings(Cluster& cluster) {
   Holdings holdings;
-  for (const std::string& region : cluster.regions()) holdings[region] = ReadSlots(cluster, region);
+  for (const std::string& region : cluster.regions())
+    holdings[region] = ReadSlots(cluster.disk(region).visible());
+  return holdings;
+}
+
+Holdings ReadDurable(Cluster& cluster) {
+  Holdings holdings;
+  for (const std::string& region : cluster.regions())
+    holdings[region] = ReadSlots(cluster.disk(region).durable());
   return holdings;
 }
 

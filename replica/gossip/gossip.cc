@@ -27,16 +27,6 @@ void Put(GossipMessage& message, const Vector& vector) {
   }
 }
 
-// Both are in the order of streams.
-bool IsSame(const GossipMessage& message, const Vector& vector) {
-  return std::equal(message.seen().begin(), message.seen().end(), vector.begin(), vector.end(),
-                    [](const Seen& seen, const auto& known) {
-                      return seen.sequence() == known.second &&
-                             seen.incarnation() == known.first.second &&
-                             seen.origin() == known.first.first;
-                    });
-}
-
 // A region may speak of its own claims and runs only, and a run id says when and where it was made:
 // otherwise "the lowest wins" would be an attack.
 bool IsHonest(const Frame& frame, std::int64_t latest_ms) {
@@ -69,10 +59,8 @@ Gossip::Gossip(Replica& replica, Transport& transport, GossipOptions options,
       options_(std::move(options)),
       verify_(std::move(verify)),
       journal_(replica.tables(), options_.region,
-               MutationOn("incarnation-reused") ? 1 : incarnation, std::move(sign)) {
-  head_.set_format(kMessageFormat);
-  head_.set_from(options_.region);
-  SetDurable(journal_.applied());
+               MutationOn("incarnation-reused") ? 1 : incarnation, std::move(sign)),
+      durable_(journal_.applied()) {
   for (const std::string& name : options_.peers) peers_[name].last_heard_us = NowMicros();
   // What was said before this start and is still kept, some peer may lack. Its age is known by the
   // calendar only.
@@ -88,13 +76,12 @@ Gossip::Gossip(Replica& replica, Transport& transport, GossipOptions options,
       [this](const Tables::Shipment& shipment) {
         journal_.Ship(shipment);
         flushed_ = journal_.applied();
-        if (MutationOn("told-before-durable")) SetDurable(flushed_);
+        if (MutationOn("told-before-durable")) durable_ = flushed_;
         PrepareDigest();
       },
       [this] { Undo(); });
   replica_.SetDurableListener([this] {
-    SetDurable(flushed_);
-    may_drop_ = true;
+    durable_ = flushed_;
     SayNow();
   });
   transport_.SetReceiver(
@@ -121,20 +108,12 @@ void Gossip::AwaitAcknowledgement(const Stream& stream, std::uint64_t last_seque
 void Gossip::Undo() {
   if (!MutationOn("undo-forgotten")) journal_.Reload();
   digest_.reset();
-  may_drop_ = true;
   const std::uint64_t last = At(journal_.applied(), journal_.own());
   for (auto& [name, peer] : peers_) {
     std::deque<Unacknowledged>& own = peer.own[journal_.own()];
     while (!own.empty() && own.back().last_sequence > last) own.pop_back();
     if (own.empty()) peer.own.erase(journal_.own());
   }
-}
-
-void Gossip::SetDurable(const Vector& vector) {
-  durable_ = vector;
-  said_.Clear();
-  Put(said_, durable_);
-  durable_bytes_ = said_.SerializeAsString();
 }
 
 std::int64_t Gossip::NowMicros() const {
@@ -156,7 +135,7 @@ void Gossip::Tick() {
     const bool tell = digest_ && digest_->as_of().sequence() <= At(durable_, journal_.own());
     for (const auto& [name, peer] : peers_) SendTo(name, tell ? &*digest_ : nullptr);
     if (tell) digest_.reset();
-    if (may_drop_) DropWhatAllHave();
+    DropWhatAllHave();
   } catch (const KvUnreadable&) {
     digest_.reset();
   }
@@ -191,44 +170,39 @@ void Gossip::SayNow() {
   });
 }
 
+GossipMessage Gossip::Compose(Peer& peer) {
+  GossipMessage message;
+  message.set_format(kMessageFormat);
+  message.set_from(options_.region);
+  message.set_stamp_ms(replica_.NowMillis());
+  Put(message, durable_);
+  for (const std::uint32_t bucket : peer.repair) message.add_repair_buckets(bucket);
+  peer.repair.clear();
+  return message;
+}
+
 void Gossip::SendTo(const std::string& name, const BucketDigest* digest) {
   Peer& peer = peers_[name];
-  said_.Clear();
-  if (digest) *said_.mutable_digest() = *digest;
-  if (transport_.Unsent(name) < options_.window_bytes) AddFrames(peer, said_);
-  SendSaid(name, peer);
+  GossipMessage message = Compose(peer);
+  if (digest) *message.mutable_digest() = *digest;
+  if (transport_.Unsent(name) < options_.window_bytes) AddFrames(peer, message);
+  transport_.Send(name, message.SerializeAsString());
 }
 
 void Gossip::SendWhatIsLacking(const std::string& name) {
   if (transport_.Unsent(name) >= options_.window_bytes) return;
   Peer& peer = peers_[name];
-  said_.Clear();
-  AddFrames(peer, said_);
-  if (said_.frames_size() == 0) return;
-  said_.clear_baselines();
-  SendSaid(name, peer);
-}
-
-// Messages are concatenated by merging them, so the vector, mostly the longest part, is serialized
-// when it changes and not for everyone who hears it.
-void Gossip::SendSaid(const std::string& name, Peer& peer) {
-  for (const std::uint32_t bucket : peer.repair) said_.add_repair_buckets(bucket);
-  peer.repair.clear();
-  head_.set_stamp_ms(replica_.NowMillis());
-  std::string bytes = head_.SerializeAsString();
-  bytes += durable_bytes_;
-  said_.AppendToString(&bytes);
-  transport_.Send(name, std::move(bytes));
+  GossipMessage frames;
+  AddFrames(peer, frames);
+  if (frames.frames_size() == 0) return;
+  GossipMessage message = Compose(peer);
+  message.mutable_frames()->Swap(frames.mutable_frames());
+  transport_.Send(name, message.SerializeAsString());
 }
 
 // What the peer lacks of each stream. Frames that were sent and brought no progress in time are
 // sent again from where the peer says it is.
 void Gossip::AddFrames(Peer& peer, GossipMessage& message) {
-  if (peer.acknowledged == durable_) {  // almost always
-    peer.behind_since_us.clear();
-    peer.sent.clear();
-    return;
-  }
   const std::int64_t now_us = NowMicros();
   std::size_t room = options_.window_bytes;
   for (const auto& [stream, have] : durable_) {
@@ -281,13 +255,14 @@ bool Gossip::Accept(const std::string& from, const GossipMessage& message) {
 void Gossip::Receive(const std::string& from, const std::string& bytes) {
   const auto at = peers_.find(from);
   if (at == peers_.end() || NowMicros() < at->second.held_off_until_us) return;
-  if (bytes.size() > options_.message_bytes_max || !heard_.ParseFromString(bytes) ||
-      !Accept(from, heard_))
+  GossipMessage message;
+  if (bytes.size() > options_.message_bytes_max || !message.ParseFromString(bytes) ||
+      !Accept(from, message))
     return Refuse(from);
-  if (heard_.has_forward()) return CarryOut(from, heard_.forward());
-  if (heard_.has_forwarded()) return TakeReply(heard_.forwarded());
+  if (message.has_forward()) return CarryOut(from, message.forward());
+  if (message.has_forwarded()) return TakeReply(message.forwarded());
   try {
-    Heed(at->second, from, heard_);
+    Heed(at->second, from, message);
   } catch (const KvUnreadable&) {
     // Not acknowledged, so it comes again.
   }
@@ -319,14 +294,10 @@ void Gossip::Hear(Peer& peer, const std::string& name, const GossipMessage& mess
     peer.behind_since_us.clear();
   }
   peer.last_heard_us = NowMicros();
-  if (IsSame(message, peer.acknowledged)) {
-    peer.behind_us = 0;
-  } else {
-    Vector heard;
-    for (const Seen& seen : message.seen())
-      heard[{seen.origin(), seen.incarnation()}] = seen.sequence();
-    Acknowledge(peer, name, std::move(heard));
-  }
+  Vector heard;
+  for (const Seen& seen : message.seen())
+    heard[{seen.origin(), seen.incarnation()}] = seen.sequence();
+  Acknowledge(peer, name, std::move(heard));
   SendWhatIsLacking(name);
 }
 
@@ -343,7 +314,6 @@ void Gossip::Acknowledge(Peer& peer, const std::string& name, Vector heard) {
   for (auto& [stream, sent] : peer.sent)
     if (At(heard, stream) > At(peer.acknowledged, stream)) sent.since_us = now_us;
   peer.acknowledged = std::move(heard);
-  may_drop_ = true;
   for (auto own = peer.own.begin(); own != peer.own.end();) {
     auto& [stream, waiting] = *own;
     while (!waiting.empty() && waiting.front().last_sequence <= At(peer.acknowledged, stream)) {
@@ -420,7 +390,6 @@ void Gossip::DropWhatAllHave() {
       everywhere = std::max(everywhere, have - options_.journal_changes_max);
     if (everywhere > 0) journal_.DropUpto(stream, everywhere);
   }
-  may_drop_ = false;
 }
 
 Gossip::PeerState Gossip::StateOf(const std::string& name) {

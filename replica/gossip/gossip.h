@@ -35,9 +35,9 @@ struct GossipOptions {
   std::string region;
   std::vector<std::string> peers;
   std::int64_t interval_ms = 100;
-  std::int64_t resend_ms = 1000;    // no acknowledgement for so long: say it again
-  std::int64_t relay_ms = 400;      // a peer lacks another region's frame for so long: pass it on
-  std::int64_t baseline_ms = 5000;  // a peer lacks for so long what the journal dropped: go on
+  std::int64_t resend_ms = 1000;  // no acknowledgement for so long: say it again
+  std::int64_t relay_ms = 400;    // a peer lacks another region's frame for so long: pass it on
+  std::int64_t baseline_ms = 5000;      // a peer lacks for so long what the journal dropped: go on
   std::int64_t digest_interval_ms = 1000;
   std::size_t window_bytes = 512 * 1024;  // unacknowledged per peer
   std::size_t message_bytes_max = 4u << 20;
@@ -112,9 +112,7 @@ class Gossip {
   void SendTo(const std::string& name, const BucketDigest* digest = nullptr);
   /// The same, but only if there is something that it lacks and that may go now.
   void SendWhatIsLacking(const std::string& name);
-  /// Sends said_, and what is said to everybody.
-  void SendSaid(const std::string& name, Peer& peer);
-  void SetDurable(const Vector& vector);
+  GossipMessage Compose(Peer& peer);
   void AddFrames(Peer& peer, GossipMessage& message);
   void AwaitAcknowledgement(const Stream& stream, std::uint64_t last_sequence,
                             std::int64_t made_us);
@@ -147,11 +145,6 @@ class Gossip {
   std::int64_t next_digest_us_ = 0;
   std::optional<BucketDigest> digest_;  // made, to be told once what it stands for is durable
   bool saying_ = false;
-  bool may_drop_ = true;       // something became durable here or with a peer since the last look
-  GossipMessage head_;         // of every message
-  std::string durable_bytes_;  // durable_, as part of a message
-  GossipMessage said_;  // what is being said and heard: reused, for the usual one allocates nothing
-  GossipMessage heard_;
   std::uint32_t again_bucket_ = 256;  // the next part to be said again; 256: none
   std::uint64_t last_forward_ = 0;
   std::map<std::uint64_t, Replica::Done> forwards_;  // that wait for a reply
