@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include "simulator/checks.h"
 #include "simulator/oracle.h"
@@ -42,13 +43,22 @@ void NoteLost(const Holdings& left, History& history) {
       });
 }
 
-Violations CheckDurability(const History& history, const Holdings& holdings) {
+Violations CheckDurability(const History& history, const Holdings& holdings, std::int64_t now_ms,
+                           std::int64_t grace_ms) {
   Violations violations;
+  std::set<std::string> released;
+  for (const Operation& operation : history.operations)
+    if (operation.kind == Operation::Kind::kSettle && operation.status == 0)
+      released.insert(operation.run_id);
   for (const Operation& operation : history.operations) {
     const auto home = holdings.find(operation.region);
     if (!IsAcknowledged(operation) || operation.lost || home == holdings.end()) continue;
-    const std::string lost = Lost(operation, Find(home->second, operation));
-    if (!lost.empty())
+    const Claim* claim = Find(home->second, operation);
+    const std::int64_t kept_ms =
+        released.count(operation.run_id) ? 0 : static_cast<std::int64_t>(operation.retention_ms);
+    const bool forgotten =
+        !claim && operation.retention_ms > 0 && now_ms >= operation.invoked_ms + kept_ms + grace_ms;
+    if (const std::string lost = Lost(operation, claim); !lost.empty() && !forgotten)
       violations.push_back({"durability", Describe(operation) + " " + lost, operation.returned_ms});
   }
   return violations;

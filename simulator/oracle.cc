@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <vector>
 
+#include "conflict/forget.h"
 #include "replica/env/check.h"
 #include "replica/storage/keys.h"
+#include "simulator/story_of_key.h"
 
 namespace once {
 namespace {
@@ -64,6 +66,15 @@ Holdings ReadHoldings(Cluster& cluster) {
   Holdings holdings;
   for (const std::string& region : cluster.regions())
     holdings[region] = ReadSlots(cluster.disk(region).visible());
+  return holdings;
+}
+
+Holdings WithoutForgettable(Holdings holdings, std::int64_t now_ms, std::int64_t grace_ms) {
+  for (auto& [region, slots] : holdings)
+    std::erase_if(slots, [now_ms, grace_ms](auto& entry) {
+      Forget(entry.second, now_ms + 2 * kSkewBoundMs, 0, grace_ms, true);
+      return entry.second.claims_size() == 0;
+    });
   return holdings;
 }
 

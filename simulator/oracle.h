@@ -25,6 +25,8 @@ Slots ReadSlots(const MemoryDisk::Contents& disk);
 /// The same of every region.
 using Holdings = std::map<std::string, Slots>;
 Holdings ReadHoldings(Cluster& cluster);
+/// Without what a region may have forgotten by now, whichever clock it goes by.
+Holdings WithoutForgettable(Holdings holdings, std::int64_t now_ms, std::int64_t grace_ms);
 /// Only what a crash cannot take away.
 Holdings ReadDurable(Cluster& cluster);
 

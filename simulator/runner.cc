@@ -40,7 +40,8 @@ class Simulation {
       ListenToLag(region);
       // With another directory it must be told first; in the end it must have been.
       if (cluster_.life(region) == 0)
-        Keep(CheckDurability(history_, {{region, ReadSlots(cluster_.disk(region).visible())}}));
+        Keep(CheckDurability(history_, {{region, ReadSlots(cluster_.disk(region).visible())}},
+                             Elapsed(), options_.cluster.forget_grace_ms));
     };
     cluster_.on_replaced = [this](const std::string& region) {
       NoteLost(ReadDurable(cluster_), history_);
@@ -121,11 +122,13 @@ class Simulation {
 
   void Check() {
     Keep(CheckHistory(history_));
+    const std::int64_t grace_ms = options_.cluster.forget_grace_ms;
     holdings_ = ReadHoldings(cluster_);
-    Keep(CheckDurability(history_, holdings_));
+    Keep(CheckDurability(history_, holdings_, Elapsed(), grace_ms));
+    holdings_ = WithoutForgettable(std::move(holdings_), cluster_.time().WallMillis(), grace_ms);
     Keep(CheckSurvivor(cluster_, holdings_));
     Keep(CheckLosers(cluster_, holdings_));
-    Keep(CheckConflictCount(cluster_, holdings_));
+    Keep(CheckConflictCount(cluster_, holdings_, grace_ms));
     Keep(CheckDrained(cluster_));
     Keep(CheckLag(watch_.divergences(), history_.lag_bound_ms + kWatchMs));
     // After a restart the age is known by the calendar only, to within the skew bound.
