@@ -70,11 +70,10 @@ Holdings ReadHoldings(Cluster& cluster) {
 }
 
 Holdings WithoutForgettable(Holdings holdings, std::int64_t now_ms, std::int64_t grace_ms) {
-  for (auto& [region, slots] : holdings)
-    std::erase_if(slots, [now_ms, grace_ms](auto& entry) {
-      Forget(entry.second, now_ms + 2 * kSkewBoundMs, 0, grace_ms, true);
-      return entry.second.claims_size() == 0;
-    });
+  for (auto& [region, slots] : holdings) {
+    for (auto& [key, slot] : slots) Forget(slot, now_ms + 2 * kSkewBoundMs, 0, grace_ms, true);
+    std::erase_if(slots, [](const auto& entry) { return entry.second.claims_size() == 0; });
+  }
   return holdings;
 }
 
