@@ -51,28 +51,22 @@ void LinkWatch::NoteSaid(const std::string& region) {
 }
 
 void LinkWatch::Excuse(const std::string& region) {
-  for (const std::string& each : cluster_.regions())
-    if (cluster_.IsUp(each)) NoteSaid(each);
-  excused_ms_[region] = NowMillis();
+  for (const std::string& from : cluster_.regions()) excused_.insert({from, region});
 }
 
 void LinkWatch::Compare(const std::string& from, const std::string& to) {
   const Vector& has = cluster_.gossip(to).journal().applied();
-  if (has == cluster_.gossip(from).journal().applied()) return;  // almost always
   const std::int64_t now_ms = NowMillis();
-  const auto excuse = excused_ms_.find(to);
-  const std::int64_t excused = excuse == excused_ms_.end() ? -1 : excuse->second;
   std::int64_t age_ms = 0;
   for (const auto& [stream, said] : said_) {
     if (stream.first != from || said.empty() || At(has, stream) >= said.back().sequence) continue;
-    const auto missing = std::find_if(said.begin(), said.end(),
-                                      [sequence = At(has, stream), excused](const Said& each) {
-                                        return each.sequence > sequence && each.at_ms > excused;
-                                      });
-    if (missing == said.end()) continue;
+    const auto missing = std::find_if(
+        said.begin(), said.end(),
+        [sequence = At(has, stream)](const Said& each) { return each.sequence > sequence; });
     age_ms = std::max(age_ms, now_ms - missing->at_ms);
   }
-  if (age_ms == 0) return;
+  if (age_ms == 0) excused_.erase({from, to});
+  if (age_ms == 0 || excused_.count({from, to})) return;
   const double gauge = cluster_.gossip(from).StateOf(to).partition_seconds;
   divergences_.push_back({now_ms, from, to, age_ms, static_cast<std::int64_t>(gauge * 1000),
                           now_ms - faults_.CleanSinceMillis(from, to)});
