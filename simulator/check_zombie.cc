@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <set>
 #include <string>
 
 #include "simulator/checks.h"
@@ -30,7 +29,7 @@ void Widen(const Operation& operation, Span& span) {
 }
 
 /// Until when the run may be answered with: runs whose windows touch are kept together.
-std::int64_t KeptUntil(std::map<std::string, Span> spans, const std::string& run_id) {
+std::int64_t KeptUntil(const std::map<std::string, Span>& spans, const std::string& run_id) {
   std::int64_t until_ms = spans.at(run_id).until_ms;
   for (bool grew = true; grew;) {
     grew = false;
@@ -47,6 +46,12 @@ void CheckKey(const StoryOfKey& story, Violations& violations) {
   std::map<std::string, Span> spans;
   for (const Operation* operation : story.operations)
     if (!operation->run_id.empty()) Widen(*operation, spans[operation->run_id]);
+  // What nobody heard of may have become a run, with a window of its own.
+  for (const Operation* operation : story.operations)
+    if (operation->kind == Operation::Kind::kBegin &&
+        (operation->answer == Operation::Answer::kNone ||
+         operation->answer == Operation::Answer::kUnavailable))
+      spans["unheard " + std::to_string(operation->id)] = {operation->invoked_ms, kNever};
   // A run that the node did for a caller who never heard: its window is not known.
   for (const Operation* operation : story.operations)
     if (IsReplay(*operation) && spans.at(operation->run_id).until_ms < 0) return;
