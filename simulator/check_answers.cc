@@ -19,7 +19,7 @@ class AnswersOfKey {
     }
     for (const Operation* earlier : story_.operations)
       for (const Operation* later : story_.operations)
-        if (later->region == earlier->region && later->invoked_ms > earlier->returned_ms &&
+        if (IsSameMemory(*later, *earlier) && later->invoked_ms > earlier->returned_ms &&
             earlier->returned_ms >= 0 && later->returned_ms >= 0)
           CheckOrder(*earlier, *later);
     return std::move(violations_);
@@ -33,7 +33,7 @@ class AnswersOfKey {
   }
 
   void CheckBytes(const Operation& operation) {
-    if (!Tells(operation)) return;
+    if (!Tells(operation) || operation.lost) return;
     const auto [at, fresh] = bytes_.emplace(operation.run_id, operation.answer_body);
     if (!fresh && at->second != operation.answer_body)
       Say(operation,

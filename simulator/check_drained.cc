@@ -1,9 +1,14 @@
+#include <algorithm>
+
 #include "simulator/checks.h"
 
 namespace once {
 
 Violations CheckDrained(Cluster& cluster) {
   Violations violations;
+  const bool replaced =
+      std::any_of(cluster.regions().begin(), cluster.regions().end(),
+                  [&cluster](const std::string& region) { return cluster.life(region) > 0; });
   for (const std::string& region : cluster.regions()) {
     Gossip& gossip = cluster.gossip(region);
     const auto say = [&](const std::string& what) {
@@ -17,7 +22,8 @@ Violations CheckDrained(Cluster& cluster) {
       if (state.unacknowledged > 0)
         say("waits for " + peer + " to acknowledge " + std::to_string(state.unacknowledged) +
             " frames");
-      if (state.repaired > 0) say("asked " + peer + " to repair what no message had broken");
+      if (state.repaired > 0 && !replaced)
+        say("asked " + peer + " to repair what no message had broken");
       if (state.refused > 0)
         say("refused " + std::to_string(state.refused) + " honest messages of " + peer);
     }

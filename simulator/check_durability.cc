@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include "simulator/checks.h"
 #include "simulator/oracle.h"
@@ -28,21 +29,37 @@ std::string Lost(const Operation& operation, const Claim* claim) {
   return stepped ? "" : "forgot that it was settled";
 }
 
+bool IsAcknowledged(const Operation& operation) {
+  return IsGrant(operation) || IsAcceptedSettle(operation);
+}
+
 }  // namespace
 
-Violations CheckDurability(const History& history, Cluster& cluster, const std::string& region) {
+void NoteLost(const Holdings& left, History& history) {
+  for (Operation& operation : history.operations)
+    if (IsAcknowledged(operation) && !operation.lost)
+      operation.lost = std::none_of(left.begin(), left.end(), [&operation](const auto& held) {
+        return Lost(operation, Find(held.second, operation)).empty();
+      });
+}
+
+Violations CheckDurability(const History& history, const Holdings& holdings, std::int64_t now_ms,
+                           std::int64_t grace_ms) {
   Violations violations;
-  for (const std::string& each : cluster.regions()) {
-    if (!region.empty() && each != region) continue;
-    const Slots slots = ReadSlots(cluster, each);
-    for (const Operation& operation : history.operations) {
-      const bool acknowledged = IsGrant(operation) || IsAcceptedSettle(operation);
-      if (!acknowledged || operation.region != each) continue;
-      const std::string lost = Lost(operation, Find(slots, operation));
-      if (!lost.empty())
-        violations.push_back(
-            {"durability", Describe(operation) + " " + lost, operation.returned_ms});
-    }
+  std::set<std::string> released;
+  for (const Operation& operation : history.operations)
+    if (operation.kind == Operation::Kind::kSettle && operation.status == 0)
+      released.insert(operation.run_id);
+  for (const Operation& operation : history.operations) {
+    const auto home = holdings.find(operation.region);
+    if (!IsAcknowledged(operation) || operation.lost || home == holdings.end()) continue;
+    const Claim* claim = Find(home->second, operation);
+    const std::int64_t kept_ms =
+        released.count(operation.run_id) ? 0 : static_cast<std::int64_t>(operation.retention_ms);
+    const bool forgotten =
+        !claim && operation.retention_ms > 0 && now_ms >= operation.invoked_ms + kept_ms + grace_ms;
+    if (const std::string lost = Lost(operation, claim); !lost.empty() && !forgotten)
+      violations.push_back({"durability", Describe(operation) + " " + lost, operation.returned_ms});
   }
   return violations;
 }

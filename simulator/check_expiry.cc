@@ -15,7 +15,7 @@ Violations CheckExpiry(const History& history) {
       if (!tells || !IsFinalStatus(said->status)) continue;
       const std::int64_t kept_until_ms = story.runs.at(said->run_id).kept_until_ms;
       for (const Operation* grant : story.operations) {
-        if (!IsGrant(*grant) || grant->region != said->region) continue;
+        if (!IsGrant(*grant) || !IsSameMemory(*grant, *said)) continue;
         if (grant->invoked_ms <= said->returned_ms || grant->returned_ms >= kept_until_ms) continue;
         violations.push_back({"expiry",
                               Describe(*grant) + " may execute though run " + said->run_id +

@@ -16,8 +16,8 @@ Violations CheckFence(const History& history) {
       if (!facts.home.empty() && facts.home != settle->region)
         say(*settle, "was settled away from " + facts.home);
       for (const Operation* grant : story.operations)
-        if (IsGrant(*grant) && grant->run_id == settle->run_id && grant->fence > settle->fence &&
-            grant->returned_ms < settle->invoked_ms)
+        if (IsGrant(*grant) && IsSameMemory(*grant, *settle) && grant->run_id == settle->run_id &&
+            grant->fence > settle->fence && grant->returned_ms < settle->invoked_ms)
           say(*settle, "was settled under fence " + std::to_string(settle->fence) + " after #" +
                            std::to_string(grant->id) + " had taken over");
     }

@@ -18,9 +18,10 @@ std::size_t CountCancelled(Tables& tables, const std::string& run_id) {
 
 }  // namespace
 
-Violations CheckLosers(Cluster& cluster) {
+Violations CheckLosers(Cluster& cluster, const Holdings& holdings) {
   Violations violations;
-  for (const std::string& region : cluster.regions()) {
+  for (const auto& held : holdings) {
+    const std::string& region = held.first;
     Tables& tables = cluster.replica(region).tables();
     std::map<std::string, int> recorded;
     for (const Conflict& conflict : tables.Conflicts(0, 100'000))
@@ -28,7 +29,7 @@ Violations CheckLosers(Cluster& cluster) {
     const auto say = [&](const std::string& run, const std::string& what) {
       violations.push_back({"losers", region + ": run " + run + " " + what, 0});
     };
-    for (const auto& [key, slot] : ReadSlots(cluster, region)) {
+    for (const auto& [key, slot] : held.second) {
       const Verdict verdict = Judge(slot);
       for (const Claim& claim : slot.claims()) {
         if (claim.region() != region) continue;
@@ -37,7 +38,8 @@ Violations CheckLosers(Cluster& cluster) {
         if (times != (lost ? 1 : 0))
           say(claim.run_id(), (lost ? "lost and was recorded " : "stands and was recorded ") +
                                   std::to_string(times) + " times");
-        if (!tables.FindRun(claim.run_id())) continue;
+        // A directory that is lost takes the events of its runs with it.
+        if (cluster.life(region) > 0 || !tables.FindRun(claim.run_id())) continue;
         const std::size_t cancelled = CountCancelled(tables, claim.run_id());
         if (cancelled != (lost ? 1u : 0u))
           say(claim.run_id(), (lost ? "lost and was cancelled " : "stands and was cancelled ") +

@@ -1,5 +1,6 @@
-#include <map>
-#include <utility>
+#include <set>
+#include <string>
+#include <tuple>
 
 #include "simulator/checks.h"
 #include "simulator/story_of_key.h"
@@ -38,14 +39,14 @@ void CheckPair(const StoryOfKey& story, const Operation& first, const Operation&
 Violations CheckOneWinner(const History& history) {
   Violations violations;
   for (const auto& [key, story] : StoriesOf(history)) {
-    std::map<std::pair<std::string, std::uint64_t>, const Operation*> given;
+    std::set<std::tuple<std::string, std::uint64_t, std::uint32_t>> given;
     for (const Operation* one : story.operations) {
       if (!IsGrant(*one)) continue;
-      if (!given.emplace(std::pair(one->run_id, one->fence), one).second)
+      if (!given.emplace(one->run_id, one->fence, one->life).second)
         violations.push_back(
             {"one-winner", Describe(*one) + " was given a fence twice", one->returned_ms});
       for (const Operation* other : story.operations)
-        if (IsGrant(*other) && other->region == one->region && one->fence < other->fence)
+        if (IsGrant(*other) && IsSameMemory(*other, *one) && one->fence < other->fence)
           CheckPair(story, *one, *other, violations);
     }
   }

@@ -46,12 +46,10 @@ void CheckGaveWay(const std::string& region, const std::string& where, const Slo
 
 }  // namespace
 
-Violations CheckSurvivor(Cluster& cluster) {
+Violations CheckSurvivor(Cluster& cluster, const Holdings& holdings) {
   Violations violations;
-  Slots first;
-  for (const std::string& region : cluster.regions()) {
-    const Slots slots = ReadSlots(cluster, region);
-    if (region == cluster.regions().front()) first = slots;
+  const Slots& first = holdings.begin()->second;
+  for (const auto& [region, slots] : holdings) {
     if (slots.size() != first.size())
       violations.push_back({"survivor", region + " holds another number of keys", 0});
     for (const auto& [key, slot] : slots) {

@@ -13,6 +13,7 @@
 #include "simulator/cluster.h"
 #include "simulator/history.h"
 #include "simulator/link_watch.h"
+#include "simulator/oracle.h"
 
 namespace once {
 
@@ -28,18 +29,23 @@ Violations CheckExpiry(const History& history);
 Violations CheckAnswers(const History& history);
 /// A completion is accepted only under the present fence, and only at home.
 Violations CheckFence(const History& history);
+/// What is over is not answered with again, also when a late message tells of it.
+Violations CheckZombie(const History& history);
 /// While its wall clock is off by more than the bound a node admits nothing new.
 Violations CheckClock(const History& history);
 
-/// What was acknowledged is there, in its home region (only `region`, if not empty).
-Violations CheckDurability(const History& history, Cluster& cluster,
-                           const std::string& region = "");
+/// After a directory was replaced: marks what was acknowledged and is in none of those left.
+void NoteLost(const Holdings& left, History& history);
+/// What was acknowledged in these regions is there, except what is marked as lost, and what was
+/// over `grace_ms` before `now_ms`.
+Violations CheckDurability(const History& history, const Holdings& holdings, std::int64_t now_ms,
+                           std::int64_t grace_ms);
 /// All regions hold the same claims, and name the survivor that the oracle names.
-Violations CheckSurvivor(Cluster& cluster);
+Violations CheckSurvivor(Cluster& cluster, const Holdings& holdings);
 /// Every loser was recorded and its run cancelled once, by its home region; nobody else was.
-Violations CheckLosers(Cluster& cluster);
-/// The regions' conflict counts add up to the number of losers.
-Violations CheckConflictCount(Cluster& cluster);
+Violations CheckLosers(Cluster& cluster, const Holdings& holdings);
+/// The regions' conflict counts add up to the number of losers, with those that are forgotten.
+Violations CheckConflictCount(Cluster& cluster, const Holdings& holdings, std::int64_t grace_ms);
 /// Nothing is left to say: journals are empty, every frame is acknowledged, no peer was refused.
 Violations CheckDrained(Cluster& cluster);
 

@@ -84,6 +84,14 @@ void Cluster::Crash(const std::string& region) {
   node.disk->Crash(random_);
 }
 
+void Cluster::Restore(const std::string& region, MemoryDisk::Contents backup) {
+  Node& node = nodes_.at(region);
+  Check(!node.replica, "a directory is not replaced under a process");
+  node.disk = std::make_unique<MemoryDisk>(std::move(backup));
+  ++node.life;
+  if (on_replaced) on_replaced(region);
+}
+
 void Cluster::JumpWall(const std::string& region, std::int64_t delta_ms) {
   Node& node = nodes_.at(region);
   node.wall_offset_ms += delta_ms;

@@ -48,10 +48,12 @@ class Cluster {
   /// Loses what was not synced (a random suffix of it survives), and every timer.
   void Crash(const std::string& region);
   void Restart(const std::string& region);
+  /// Its directory is replaced by an older copy. Only while the region is down.
+  void Restore(const std::string& region, MemoryDisk::Contents backup);
   /// Loses everything. Only while the region is down.
-  void Empty(const std::string& region) {
-    nodes_.at(region).disk = std::make_unique<MemoryDisk>();
-  }
+  void Empty(const std::string& region) { Restore(region, {}); }
+  /// How often the region's directory was replaced.
+  std::uint32_t life(const std::string& region) const { return nodes_.at(region).life; }
   void Pause(const std::string& region) { nodes_.at(region).scheduler->Pause(); }
   void Resume(const std::string& region) { nodes_.at(region).scheduler->Resume(); }
   bool IsPaused(const std::string& region) const { return nodes_.at(region).scheduler->paused(); }
@@ -67,6 +69,8 @@ class Cluster {
 
   /// Called at the end of every Restart.
   std::function<void(const std::string& region)> on_restart;
+  /// Called when a directory has been replaced.
+  std::function<void(const std::string& region)> on_replaced;
 
   /// Sends a command to a region; `done` gets nothing when the process dies first.
   void Submit(const std::string& region, Command command, Replica::Done done);
@@ -77,6 +81,7 @@ class Cluster {
  private:
   struct Node {
     std::unique_ptr<MemoryDisk> disk;
+    std::uint32_t life = 0;
     std::int64_t wall_offset_ms = 0;
     bool failed_to_start = false;
     std::unique_ptr<NodeScheduler> scheduler;

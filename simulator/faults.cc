@@ -43,6 +43,8 @@ void Faults::Start(std::int64_t duration_ms) {
   Repeat(options_.disk_full_gap_ms, 5000, &Faults::FillSome);
   Repeat(options_.clock_jump_gap_ms, 1, &Faults::JumpSome);
   Repeat(options_.wild_jump_gap_ms, 6000, &Faults::JumpWildly);
+  Repeat(options_.emptied_gap_ms, 4000, &Faults::EmptySome);
+  Repeat(options_.restored_gap_ms, 12'000, &Faults::RestoreSome);
   for (const Fault& fault : options_.schedule)
     cluster_.time().After(fault.from_ms, [this, fault] {
       if (!stopped_) Begin_(fault);
@@ -139,6 +141,28 @@ void Faults::CrashSome(std::int64_t for_ms) {
   CrashFor(AnyRegion(), for_ms);
 }
 
+void Faults::ReplaceFor(Fault::Kind kind, const std::string& region, std::int64_t age_ms,
+                        MemoryDisk::Contents backup, std::int64_t for_ms) {
+  if (!cluster_.IsUp(region) || cluster_.IsPaused(region)) return;
+  cluster_.Crash(region);
+  cluster_.Restore(region, std::move(backup));
+  crash_[region] = Open(kind, region, "", age_ms);
+  cluster_.time().After(for_ms, [this, region, fault = crash_[region]] {
+    if (!IsOver(fault)) StartAgain(region);
+  });
+}
+
+void Faults::EmptySome(std::int64_t for_ms) {
+  ReplaceFor(Fault::Kind::kEmptied, AnyRegion(), 0, {}, for_ms);
+}
+
+void Faults::RestoreSome(std::int64_t age_ms) {
+  const std::string region = AnyRegion();
+  cluster_.time().After(age_ms, [this, region, age_ms, copy = cluster_.disk(region).durable()] {
+    if (!stopped_) ReplaceFor(Fault::Kind::kRestored, region, age_ms, copy, 500);
+  });
+}
+
 void Faults::StartAgain(const std::string& region) {
   EndWildJump(region);
   cluster_.Restart(region);
@@ -186,7 +210,8 @@ void Faults::SetOffset(const std::string& region, std::int64_t offset_ms) {
 
 void Faults::JumpSome(std::int64_t) {
   const std::int64_t most_ms = std::max<std::int64_t>(options_.skew_ms_max, 200);
-  SetOffset(AnyRegion(), Below(2 * most_ms + 1) - most_ms);
+  const std::int64_t offset_ms = Below(2 * most_ms + 1) - most_ms;
+  SetOffset(AnyRegion(), offset_ms);
 }
 
 void Faults::Drift() {
@@ -212,7 +237,8 @@ void Faults::JumpFor(const std::string& region, std::int64_t amount_ms, std::int
 
 void Faults::JumpWildly(std::int64_t for_ms) {
   const std::int64_t size_ms = 3000 + Below(random_.OneIn(2) ? 10'000 : 90'000'000);
-  JumpFor(AnyRegion(), random_.OneIn(2) ? size_ms : -size_ms, for_ms);
+  const std::int64_t amount_ms = random_.OneIn(2) ? size_ms : -size_ms;
+  JumpFor(AnyRegion(), amount_ms, for_ms);
 }
 
 void Faults::EndWildJump(const std::string& region) {
@@ -249,6 +275,16 @@ void Faults::Begin_(const Fault& fault) {
                         [this, fault] { cluster_.disk(fault.region).SetFull(false); });
     case Fault::Kind::kClockJump:
       return JumpFor(fault.region, fault.amount, for_ms);
+    case Fault::Kind::kEmptied:
+      return ReplaceFor(fault.kind, fault.region, 0, {}, for_ms);
+    case Fault::Kind::kRestored:
+      // The copy is made at the start of the schedule's entry, and used when it is that old.
+      cluster_.time().After(fault.amount,
+                            [this, fault, for_ms, copy = cluster_.disk(fault.region).durable()] {
+                              if (!stopped_)
+                                ReplaceFor(fault.kind, fault.region, fault.amount, copy, for_ms);
+                            });
+      return;
     case Fault::Kind::kLossyLinks:
       return;  // said by the rules of the links, for the whole phase
   }

@@ -9,6 +9,11 @@
 //   - Any two wall clocks of nodes that start differ by less than the skew bound. A running node's
 //     wall clock may jump anywhere: its stamps must not follow, and it must refuse new claims.
 //   - Monotonic clocks run at one rate, also while a process stands still.
+//   - A directory is emptied, or replaced by an older copy of itself, only while its process is
+//   down.
+//     What it alone held is lost, and so is its word on what it acknowledged before: it may admit
+//     again until the others have told it. What another directory holds durably by then is not
+//     lost, and is back with its home in the end.
 #pragma once
 
 #include <cstdint>
@@ -51,8 +56,13 @@ class Faults {
   void FillSome(std::int64_t for_ms);
   void JumpSome(std::int64_t for_ms);
   void JumpWildly(std::int64_t for_ms);
+  void EmptySome(std::int64_t for_ms);
+  void RestoreSome(std::int64_t for_ms);
   void CutFor(const std::string& from, const std::string& to, std::int64_t for_ms);
   void CrashFor(const std::string& region, std::int64_t for_ms);
+  /// It dies and comes back with another directory.
+  void ReplaceFor(Fault::Kind kind, const std::string& region, std::int64_t age_ms,
+                  MemoryDisk::Contents backup, std::int64_t for_ms);
   void PauseFor(const std::string& region, std::int64_t for_ms);
   void JumpFor(const std::string& region, std::int64_t amount_ms, std::int64_t for_ms);
   void Begin_(const Fault& fault);

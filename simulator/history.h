@@ -38,6 +38,8 @@ struct Operation {
   std::string answer_body;
   std::uint64_t retention_ms = 0;  // asked for by a begin; 0: never expires, or not known
   std::uint64_t lease_ms = 0;      // asked for by a begin
+  std::uint32_t life = 0;          // how often the region's directory had been lost by then
+  bool lost = false;               // acknowledged, and gone with a directory before a peer had it
 };
 
 /// A stretch of time in which something was wrong on purpose.
@@ -51,14 +53,16 @@ struct Fault {
     kSyncFailure,
     kDiskFull,
     kClockJump,
-    kLossyLinks
+    kLossyLinks,
+    kEmptied,
+    kRestored
   };
   Kind kind = Kind::kCut;
   std::int64_t from_ms = 0;
   std::int64_t to_ms = -1;  // -1: not over yet
   std::string region;       // the one concerned; for kCut and kClog the sending side
   std::string other;        // kCut and kClog: the receiving side
-  std::int64_t amount = 0;  // clock jump or delay in ms, loss in percent
+  std::int64_t amount = 0;  // clock jump, delay or age of a backup in ms, loss in percent
 };
 
 /// A run that lost, as its home region recorded it.
@@ -82,8 +86,8 @@ struct LagSample {
   std::int64_t lag_ms = 0;
 };
 
-/// How long after the end of the faults (or after the write, without faults) a key was the same in
-/// every region.
+/// How long a key differed between regions: since it was first seen to, or since the last fault
+/// before they agreed ended, whichever is later.
 struct Convergence {
   std::string key;
   std::int64_t took_ms = 0;

@@ -14,9 +14,17 @@ constexpr std::array<std::string_view, 3> kKinds = {"begin", "settle", "look-up"
 constexpr std::array<std::string_view, 10> kAnswers = {
     "none", "execute",     "replay",    "in-flight", "mismatch",
     "done", "stale-fence", "not-found", "full",      "unavailable"};
-constexpr std::array<std::string_view, 9> kFaults = {"cut",       "clog",       "crash",
-                                                     "pause",     "slow-disk",  "sync-failure",
-                                                     "disk-full", "clock-jump", "lossy-links"};
+constexpr std::array<std::string_view, 11> kFaults = {"cut",
+                                                      "clog",
+                                                      "crash",
+                                                      "pause",
+                                                      "slow-disk",
+                                                      "sync-failure",
+                                                      "disk-full",
+                                                      "clock-jump",
+                                                      "lossy-links",
+                                                      "emptied-directory",
+                                                      "restored-backup"};
 
 std::string Text(const json::object& object, std::string_view name) {
   const json::value* value = object.if_contains(name);

@@ -44,6 +44,10 @@ void LinkWatch::NoteSaid(const std::string& region) {
   }
 }
 
+void LinkWatch::Excuse(const std::string& region) {
+  for (const std::string& from : cluster_.regions()) excused_.insert({from, region});
+}
+
 void LinkWatch::Compare(const std::string& from, const std::string& to) {
   const Vector& has = cluster_.gossip(to).journal().applied();
   const std::int64_t now_ms = NowMillis();
@@ -56,7 +60,8 @@ void LinkWatch::Compare(const std::string& from, const std::string& to) {
         [sequence = KnownUpto(has, stream)](const Said& each) { return each.sequence > sequence; });
     age_ms = std::max(age_ms, now_ms - missing->at_ms);
   }
-  if (age_ms == 0) return;
+  if (age_ms == 0) excused_.erase({from, to});
+  if (age_ms == 0 || excused_.count({from, to})) return;
   const double gauge = cluster_.gossip(from).StateOf(to).partition_seconds;
   divergences_.push_back({now_ms, from, to, age_ms, static_cast<std::int64_t>(gauge * 1000),
                           now_ms - faults_.CleanSinceMillis(from, to)});

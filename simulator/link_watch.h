@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,6 +31,8 @@ class LinkWatch {
   LinkWatch(Cluster& cluster, const Faults& faults, std::int64_t interval_ms);
 
   void Start();
+  /// Its directory was replaced: what it lacks is no fault of a link until it has caught up once.
+  void Excuse(const std::string& region);
   const std::vector<Divergence>& divergences() const { return divergences_; }
 
  private:
@@ -46,7 +49,8 @@ class LinkWatch {
   const Faults& faults_;
   const std::int64_t interval_ms_;
   const std::int64_t start_us_;
-  std::map<Stream, std::deque<Said>> said_;  // by its origin, oldest first
+  std::map<Stream, std::deque<Said>> said_;                // by its origin, oldest first
+  std::set<std::pair<std::string, std::string>> excused_;  // (from, to)
   std::vector<Divergence> divergences_;
 };
 

@@ -12,16 +12,24 @@ void MemoryDisk::CrashLosingUnsynced() {
   KeepUnsynced(0);
 }
 
+void MemoryDisk::TakeBack(const Undo& undo, Contents& contents) {
+  for (auto op = undo.rbegin(); op != undo.rend(); ++op) {
+    if (op->second)
+      contents[op->first] = *op->second;
+    else
+      contents.erase(op->first);
+  }
+}
+
+MemoryDisk::Contents MemoryDisk::durable() const {
+  Contents contents = visible_;
+  for (auto undo = unsynced_.rbegin(); undo != unsynced_.rend(); ++undo) TakeBack(*undo, contents);
+  return contents;
+}
+
 void MemoryDisk::KeepUnsynced(std::size_t batches) {
   while (unsynced_.size() > batches) {
-    Undo& undo = unsynced_.back();
-    for (auto op = undo.rbegin(); op != undo.rend(); ++op) {
-      if (op->second) {
-        visible_[op->first] = std::move(*op->second);
-      } else {
-        visible_.erase(op->first);
-      }
-    }
+    TakeBack(unsynced_.back(), visible_);
     unsynced_.pop_back();
   }
   unsynced_.clear();  // what survived is on the medium

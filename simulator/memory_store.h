@@ -27,6 +27,12 @@ namespace once {
 /// reported, and always a suffix of them.
 class MemoryDisk {
  public:
+  using Contents = std::map<std::string, std::string, std::less<>>;
+
+  MemoryDisk() = default;
+  /// A directory that was copied from elsewhere.
+  explicit MemoryDisk(Contents contents) : visible_(std::move(contents)) {}
+
   /// The process dies, or the power: a random prefix of the unsynced batches survives. The open
   /// store must not be used any more, and its sync under way never reports.
   void Crash(Random& random);
@@ -45,7 +51,9 @@ class MemoryDisk {
 
   std::size_t unsynced_batches() const { return unsynced_.size(); }
   /// What reads see, for oracles and trace hashes.
-  const std::map<std::string, std::string, std::less<>>& visible() const { return visible_; }
+  const Contents& visible() const { return visible_; }
+  /// What is sure to survive a crash.
+  Contents durable() const;
 
  private:
   friend class MemoryStore;
@@ -53,10 +61,11 @@ class MemoryDisk {
   /// What a batch overwrote, in the order of its operations. Undoing it backwards restores the map.
   using Undo = std::vector<std::pair<std::string, std::optional<std::string>>>;
 
+  static void TakeBack(const Undo& undo, Contents& contents);
   void Apply(const KvBatch& batch);
   void KeepUnsynced(std::size_t batches);
 
-  std::map<std::string, std::string, std::less<>> visible_;
+  Contents visible_;
   std::deque<Undo> unsynced_;
   std::uint64_t crashes_ = 0;
   bool has_store_ = false;

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <vector>
 
+#include "conflict/forget.h"
 #include "replica/env/check.h"
 #include "replica/storage/keys.h"
+#include "simulator/story_of_key.h"
 
 namespace once {
 namespace {
@@ -47,9 +49,8 @@ Verdict Judge(const Slot& slot) {
   return verdict;
 }
 
-Slots ReadSlots(Cluster& cluster, const std::string& region) {
+Slots ReadSlots(const MemoryDisk::Contents& disk) {
   Slots slots;
-  const auto& disk = cluster.disk(region).visible();
   const std::string prefix = keys::Slot("");
   for (auto at = disk.lower_bound(prefix); at != disk.end() && at->first.starts_with(prefix);
        ++at) {
@@ -59,6 +60,28 @@ Slots ReadSlots(Cluster& cluster, const std::string& region) {
     slots[std::move(key)] = std::move(slot);
   }
   return slots;
+}
+
+Holdings ReadHoldings(Cluster& cluster) {
+  Holdings holdings;
+  for (const std::string& region : cluster.regions())
+    holdings[region] = ReadSlots(cluster.disk(region).visible());
+  return holdings;
+}
+
+Holdings WithoutForgettable(Holdings holdings, std::int64_t now_ms, std::int64_t grace_ms) {
+  for (auto& [region, slots] : holdings) {
+    for (auto& [key, slot] : slots) Forget(slot, now_ms + 2 * kSkewBoundMs, 0, grace_ms, true);
+    std::erase_if(slots, [](const auto& entry) { return entry.second.claims_size() == 0; });
+  }
+  return holdings;
+}
+
+Holdings ReadDurable(Cluster& cluster) {
+  Holdings holdings;
+  for (const std::string& region : cluster.regions())
+    holdings[region] = ReadSlots(cluster.disk(region).durable());
+  return holdings;
 }
 
 }  // namespace once

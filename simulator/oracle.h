@@ -19,8 +19,15 @@ struct Verdict {
 
 Verdict Judge(const Slot& slot);
 
-/// What a region's disk holds, by (tenant, key). Looking changes nothing in the region's memory.
+/// What a disk holds, by (tenant, key). Looking changes nothing in the region's memory.
 using Slots = std::map<std::pair<std::string, std::string>, Slot>;
-Slots ReadSlots(Cluster& cluster, const std::string& region);
+Slots ReadSlots(const MemoryDisk::Contents& disk);
+/// The same of every region.
+using Holdings = std::map<std::string, Slots>;
+Holdings ReadHoldings(Cluster& cluster);
+/// Without what a region may have forgotten by now, whichever clock it goes by.
+Holdings WithoutForgettable(Holdings holdings, std::int64_t now_ms, std::int64_t grace_ms);
+/// Only what a crash cannot take away.
+Holdings ReadDurable(Cluster& cluster);
 
 }  // namespace once

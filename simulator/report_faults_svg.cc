@@ -139,6 +139,8 @@ void AppendDefinitions(Markup& page) {
       {Fault::Kind::kDiskFull, "<path d='M0 4H8M4 0V8' class='thin'/>"},
       {Fault::Kind::kClockJump, "<path d='M0 6L4 2L8 6' class='thin'/>"},
       {Fault::Kind::kLossyLinks, "<path d='M1 4H4M5 0H8' class='thin'/>"},
+      {Fault::Kind::kEmptied, "<rect x='2' y='2' width='4' height='4' class='thin'/>"},
+      {Fault::Kind::kRestored, "<path d='M6 0L2 4L6 8' class='thin'/>"},
   };
   page.Raw("<svg width='0' height='0' class='defs' aria-hidden='true'><defs>\n");
   for (const Pattern& pattern : kPatterns) {

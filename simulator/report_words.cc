@@ -92,6 +92,10 @@ std::string_view Word(Fault::Kind kind) {
       return "clock-jump";
     case Fault::Kind::kLossyLinks:
       return "lossy-links";
+    case Fault::Kind::kEmptied:
+      return "emptied-directory";
+    case Fault::Kind::kRestored:
+      return "restored-backup";
   }
   return "unknown";
 }

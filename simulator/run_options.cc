@@ -106,6 +106,8 @@ std::vector<std::pair<std::string, std::string>> Describe(const RunOptions& opti
   say("disk_full_gap_ms", faults.disk_full_gap_ms);
   say("clock_jump_gap_ms", faults.clock_jump_gap_ms);
   say("wild_jump_gap_ms", faults.wild_jump_gap_ms);
+  say("emptied_gap_ms", faults.emptied_gap_ms);
+  say("restored_gap_ms", faults.restored_gap_ms);
   say("skew_ms_max", faults.skew_ms_max);
   say("drift_ms_max", faults.drift_ms_max);
   say("scheduled_faults", faults.schedule.size());

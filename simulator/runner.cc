@@ -38,7 +38,14 @@ class Simulation {
     };
     cluster_.on_restart = [this](const std::string& region) {
       ListenToLag(region);
-      Keep(CheckDurability(history_, cluster_, region));
+      // With another directory it must be told first; in the end it must have been.
+      if (cluster_.life(region) == 0)
+        Keep(CheckDurability(history_, {{region, ReadSlots(cluster_.disk(region).visible())}},
+                             Elapsed(), options_.cluster.forget_grace_ms));
+    };
+    cluster_.on_replaced = [this](const std::string& region) {
+      NoteLost(ReadDurable(cluster_), history_);
+      watch_.Excuse(region);
     };
     for (const std::string& region : cluster_.regions()) ListenToLag(region);
   }
@@ -47,7 +54,7 @@ class Simulation {
     faults_.Start(options_.safety_ms);
     workload_.Start(options_.safety_ms);
     watch_.Start();
-    cluster_.time().RunFor(options_.safety_ms);
+    Advance(options_.safety_ms);
     history_.safety_ms = options_.safety_ms;
     workload_.Stop();
     faults_.Stop();
@@ -74,10 +81,17 @@ class Simulation {
                        });
   }
 
+  void Advance(std::int64_t duration_ms) {
+    if (!options_.detailed) return cluster_.time().RunFor(duration_ms);
+    for (; duration_ms > 0; duration_ms -= kStepMs) {
+      cluster_.time().RunFor(std::min(kStepMs, duration_ms));
+      NoteConvergence();
+    }
+  }
+
   bool RunUntilQuiet(std::int64_t limit_ms) {
     for (std::int64_t spent_ms = 0; spent_ms < limit_ms; spent_ms += kStepMs) {
-      cluster_.time().RunFor(kStepMs);
-      if (options_.detailed) NoteConvergence(spent_ms + kStepMs);
+      Advance(kStepMs);
       if (Quiet()) return true;
     }
     return false;
@@ -86,11 +100,11 @@ class Simulation {
   void Converge() {
     if (!RunUntilQuiet(options_.liveness_ms_max)) SayNotQuiet();
     // Whoever was executing when the callers stopped has lost its lease after this.
-    cluster_.time().RunFor(static_cast<std::int64_t>(options_.workload.lease_ms) + 3000);
+    Advance(static_cast<std::int64_t>(options_.workload.lease_ms) + 3000);
   }
 
   void Settle() {
-    cluster_.time().RunFor(2 * options_.cluster.gossip.interval_ms);
+    Advance(2 * options_.cluster.gossip.interval_ms);
     if (!RunUntilQuiet(options_.liveness_ms_max)) SayNotQuiet();
   }
 
@@ -108,10 +122,13 @@ class Simulation {
 
   void Check() {
     Keep(CheckHistory(history_));
-    Keep(CheckDurability(history_, cluster_));
-    Keep(CheckSurvivor(cluster_));
-    Keep(CheckLosers(cluster_));
-    Keep(CheckConflictCount(cluster_));
+    const std::int64_t grace_ms = options_.cluster.forget_grace_ms;
+    holdings_ = ReadHoldings(cluster_);
+    Keep(CheckDurability(history_, holdings_, Elapsed(), grace_ms));
+    holdings_ = WithoutForgettable(std::move(holdings_), cluster_.time().WallMillis(), grace_ms);
+    Keep(CheckSurvivor(cluster_, holdings_));
+    Keep(CheckLosers(cluster_, holdings_));
+    Keep(CheckConflictCount(cluster_, holdings_, grace_ms));
     Keep(CheckDrained(cluster_));
     Keep(CheckLag(watch_.divergences(), history_.lag_bound_ms + kWatchMs));
     // After a restart the age is known by the calendar only, to within the skew bound.
@@ -148,7 +165,7 @@ class Simulation {
   }
 
   void NoteLosses(const std::string& region) {
-    const Slots slots = ReadSlots(cluster_, region);
+    const Slots& slots = holdings_.at(region);
     for (const Conflict& conflict : cluster_.replica(region).tables().Conflicts(0, kConflictsMax)) {
       if (conflict.kind() != LOST || conflict.region() != region) continue;  // another's loser
       LostRun lost;
@@ -175,27 +192,38 @@ class Simulation {
   }
 
   // By what is on the disks: looking must not change what is in memory.
-  void NoteConvergence(std::int64_t after_ms) {
-    if (Elapsed() > options_.safety_ms + options_.liveness_ms_max) return;
-    std::map<std::string, std::set<std::string>> states;
-    std::map<std::string, std::string> names;
-    std::map<std::string, std::size_t> held;
+  void NoteConvergence() {
+    struct Held {
+      std::string key;
+      std::set<std::string> forms;
+      std::size_t regions = 0;
+    };
+    std::map<std::string, Held> slots;
     for (const std::string& region : cluster_.regions()) {
       const auto& disk = cluster_.disk(region).visible();
       for (auto at = disk.lower_bound("s"); at != disk.end() && at->first[0] == 's'; ++at) {
         Slot slot;
         slot.ParseFromString(at->second);
-        std::string bytes;
-        for (const Claim& claim : slot.claims()) bytes += claim.SerializeAsString();
-        states[at->first].insert(std::move(bytes));
-        names[at->first] = slot.key();
-        ++held[at->first];
+        std::string form;
+        for (const Claim& claim : slot.claims()) form += claim.SerializeAsString();
+        Held& held = slots[at->first];
+        held.key = slot.key();
+        held.forms.insert(std::move(form));
+        ++held.regions;
       }
     }
-    for (const auto& [hash, forms] : states)
-      if (forms.size() == 1 && held[hash] == cluster_.regions().size() &&
-          converged_.insert(hash).second && after_ms > kStepMs)
-        history_.convergences.push_back({names[hash], after_ms});
+    std::int64_t well_ms = 0;
+    for (const Fault& fault : history_.faults) well_ms = std::max(well_ms, fault.to_ms);
+    std::map<std::string, std::int64_t> differs_ms;
+    for (const auto& [hash, held] : slots) {
+      const auto before = differs_since_ms_.find(hash);
+      const bool differed = before != differs_since_ms_.end();
+      if (held.forms.size() > 1 || held.regions < cluster_.regions().size())
+        differs_ms[hash] = differed ? before->second : Elapsed();
+      else if (differed)
+        history_.convergences.push_back({held.key, Elapsed() - std::max(before->second, well_ms)});
+    }
+    differs_since_ms_ = std::move(differs_ms);
   }
 
   void Keep(Violations violations) {
@@ -212,7 +240,8 @@ class Simulation {
   Workload workload_;
   Faults faults_;
   LinkWatch watch_;
-  std::set<std::string> converged_;
+  Holdings holdings_;                                     // in the end
+  std::map<std::string, std::int64_t> differs_since_ms_;  // by slot hash
 };
 
 }  // namespace

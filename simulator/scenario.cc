@@ -63,6 +63,8 @@ Fields FaultFields(FaultOptions& f) {
           {"disk_full_gap_ms", Into(f.disk_full_gap_ms)},
           {"clock_jump_gap_ms", Into(f.clock_jump_gap_ms)},
           {"wild_jump_gap_ms", Into(f.wild_jump_gap_ms)},
+          {"emptied_gap_ms", Into(f.emptied_gap_ms)},
+          {"restored_gap_ms", Into(f.restored_gap_ms)},
           {"skew_ms_max", Into(f.skew_ms_max)},
           {"drift_ms_max", Into(f.drift_ms_max)}};
 }
@@ -87,7 +89,9 @@ const std::map<std::string, Fault::Kind, std::less<>> kKinds = {
     {"slow-disk", Fault::Kind::kSlowDisk},
     {"sync-failure", Fault::Kind::kSyncFailure},
     {"disk-full", Fault::Kind::kDiskFull},
-    {"clock-jump", Fault::Kind::kClockJump}};
+    {"clock-jump", Fault::Kind::kClockJump},
+    {"emptied-directory", Fault::Kind::kEmptied},
+    {"restored-backup", Fault::Kind::kRestored}};
 
 [[noreturn]] void Wrong(const std::string& what) {
   throw std::runtime_error(what);

@@ -53,6 +53,11 @@ inline bool IsAcceptedSettle(const Operation& operation) {
           operation.answer == Operation::Answer::kReplay);
 }
 
+/// Answered out of one directory: what one of them said, the other knew.
+inline bool IsSameMemory(const Operation& one, const Operation& other) {
+  return one.region == other.region && one.life == other.life;
+}
+
 /// "eu acme/k1 #12 run X" for messages.
 std::string Describe(const Operation& operation);
 

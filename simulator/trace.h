@@ -2,19 +2,22 @@
 // hashes.
 #pragma once
 
+#include <bit>
 #include <cstdint>
+#include <cstring>
 #include <string_view>
 
 namespace once {
 
 class Trace {
+  static_assert(std::endian::native == std::endian::little, "words are read as they lie");
+
  public:
   Trace& Add(std::string_view bytes) {
     Add(static_cast<std::int64_t>(bytes.size()));
     for (; bytes.size() >= 8; bytes.remove_prefix(8)) {
       std::uint64_t word = 0;
-      for (int i = 7; i >= 0; --i)
-        word = word << 8 | static_cast<std::uint8_t>(bytes[static_cast<std::size_t>(i)]);
+      std::memcpy(&word, bytes.data(), sizeof word);
       Mix(word);
     }
     for (const char c : bytes) Mix(static_cast<std::uint8_t>(c));

@@ -11,16 +11,15 @@ VirtualScheduler::VirtualScheduler(std::int64_t wall_ms)
 Scheduler::TimerId VirtualScheduler::After(std::int64_t delay_ms, Task task) {
   const TimerId id = ++last_id_;
   const std::int64_t due_us = now_us_ + std::max<std::int64_t>(delay_ms, 0) * 1000;
-  due_us_.emplace(id, due_us);
   timers_.emplace(Due{due_us, id}, std::move(task));
   return id;
 }
 
 void VirtualScheduler::Cancel(TimerId id) {
-  const auto found = due_us_.find(id);
-  if (found == due_us_.end()) return;
-  timers_.erase({found->second, id});
-  due_us_.erase(found);
+  // Rare enough that nothing is kept for it.
+  const auto found = std::find_if(timers_.begin(), timers_.end(),
+                                  [id](const auto& timer) { return timer.first.second == id; });
+  if (found != timers_.end()) timers_.erase(found);
 }
 
 bool VirtualScheduler::RunOneBy(std::int64_t limit_us) {
@@ -33,9 +32,7 @@ bool VirtualScheduler::RunOneBy(std::int64_t limit_us) {
   }
   if (timers_.empty() || timers_.begin()->first.first > limit_us) return false;
   auto next = timers_.extract(timers_.begin());
-  const auto [due_us, id] = next.key();
-  due_us_.erase(id);
-  now_us_ = std::max(now_us_, due_us);
+  now_us_ = std::max(now_us_, next.key().first);
   next.mapped()();
   return true;
 }

@@ -6,7 +6,6 @@
 #include <deque>
 #include <functional>
 #include <map>
-#include <unordered_map>
 #include <utility>
 
 #include "replica/env/scheduler.h"
@@ -58,7 +57,6 @@ class VirtualScheduler : public Scheduler {
   TimerId last_id_ = 0;
   std::deque<Task> posted_;
   std::map<Due, Task> timers_;
-  std::unordered_map<TimerId, std::int64_t> due_us_;
 };
 
 }  // namespace once

@@ -115,7 +115,7 @@ std::size_t Workload::Record(Operation operation) {
   return history_.operations.size() - 1;
 }
 
-Command Workload::CommandFor(const Call& call) const {
+Command Workload::MakeCommand(const Call& call) const {
   const Key& key = keys_[call.key];
   Command command =
       BeginCommand(key.tenant, key.name, call.body, options_.lease_ms, key.retention_ms);
@@ -155,6 +155,7 @@ void Workload::Send(std::size_t operation, const std::string& region, Command co
                     if (!over()) return;
                     Operation& heard = history_.operations[operation];
                     heard.returned_ms = NowMillis();
+                    heard.life = cluster_.life(heard.region);
                     heard.answer = Heard(answer.kind);
                     if (heard.kind == Operation::Kind::kBegin) Note(heard, answer);
                     hear(answer);
@@ -173,8 +174,11 @@ void Workload::Begin(const Call& call) {
   operation.retention_ms = key.retention_ms;
   operation.lease_ms = options_.lease_ms;
   const std::size_t at = Record(std::move(operation));
+  auto command = commands_.find({call.key, call.body});
+  if (command == commands_.end())
+    command = commands_.emplace(std::pair(call.key, call.body), MakeCommand(call)).first;
   Send(
-      at, call.region, CommandFor(call),
+      at, call.region, command->second,
       [this, call, at](const Answer& answer) { HearBegin(call, at, answer); },
       [this, call] { Again(call, static_cast<std::int64_t>(random_.Below(500))); });
 }

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "replica/env/random.h"
@@ -54,7 +56,7 @@ class Workload {
   void Execute(const Call& call, const Operation& owned, const std::string& hash);
   void SettleNow(const Call& call, const std::string& region, const Settle& settle, int tries_left);
   void Again(Call call, std::int64_t delay_ms);
-  Command CommandFor(const Call& call) const;
+  Command MakeCommand(const Call& call) const;
   /// Sends it; `hear` gets the answer unless the caller has given up or the process died, and
   /// `unheard` runs in that case.
   void Send(std::size_t operation, const std::string& region, Command command,
@@ -69,6 +71,7 @@ class Workload {
   Random random_;
   History& history_;
   std::vector<Key> keys_;
+  std::map<std::pair<std::size_t, std::uint64_t>, Command> commands_;  // by key and body
   bool stopped_ = false;
   std::size_t waiting_ = 0;
   std::int64_t start_us_;
