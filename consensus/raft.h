@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -168,11 +169,13 @@ class Raft {
   void ResetElectionTimer();
   bool HearsLeader() const;
   bool CommittedInTerm() const;
-  RaftVerdict AppendEntry(RaftEntry entry);
-  RaftVerdict Refuse(RaftRefusal refusal) const;
+  RaftMessage& Say(std::vector<RaftMessage>& outbox, const std::string& to);
   void AdvanceCommit(std::uint64_t index);
   void CommitByCounting();
-  RaftMessage& Say(std::vector<RaftMessage>& outbox, const std::string& to);
+
+  // work.cc
+  void HandOutHardState();
+  void HandOutCommitted();
 
   // election.cc
   bool MayCampaign() const;
@@ -186,24 +189,34 @@ class Raft {
   // on_vote.cc, on_vote_reply.cc
   void OnVoteRequest(const RaftMessage& message);
   bool Grants(const VoteRequest& request, const std::string& candidate) const;
+  void AnswerVote(const RaftMessage& message, bool granted);
   void OnVoteReply(const RaftMessage& message);
 
   // on_append.cc, on_append_reply.cc
   void OnAppend(const RaftMessage& message);
+  void FollowLeader(const std::string& leader);
   void StoreEntries(const Append& append);
+  void AcknowledgeUpTo(std::uint64_t match, const RaftMessage& message);
   void RejectAppend(const RaftMessage& message);
   void OnAppendReply(const RaftMessage& message);
 
-  // on_snapshot.cc, on_snapshot_reply.cc
+  // on_snapshot.cc, on_snapshot_reply.cc, snapshot.cc
   void OnSnapshotChunk(const RaftMessage& message);
   bool AlreadyHolds(const SnapshotMeta& meta);
+  void AskForChunk(const RaftMessage& message, std::uint64_t offset);
+  void Install(const SnapshotMeta& meta);
   void OnSnapshotReply(const RaftMessage& message);
+  void WantChunk(const std::string& to, Progress& progress);
 
-  // replicate.cc: the leader's appends.
+  // propose.cc
+  RaftVerdict AppendEntry(RaftEntry entry);
+  RaftVerdict Refuse(RaftRefusal refusal) const;
+
+  // replicate.cc
   void Replicate();
   void ReplicateTo(const std::string& to, Progress& progress);
-  void SendAppend(const std::string& to, Progress& progress, std::uint64_t entry_count);
-  void WantChunk(const std::string& to, Progress& progress);
+  std::uint64_t SendEntries(const std::string& to, Progress& progress);
+  Append& SayAppend(const std::string& to, Progress& progress);
 
   // tick.cc
   void TickLeader();
@@ -262,7 +275,8 @@ class Raft {
     std::uint64_t number = 0;
     std::uint64_t term = 0;
   };
-  std::vector<Portion> unpersisted_;
+  std::deque<Portion> unpersisted_;
+  std::uint64_t last_number_ = 0;
   std::uint64_t durable_term_ = 0;  // the vote cast in it is durable too
   HardState handed_hard_state_;     // as last handed out
   RaftWork next_;

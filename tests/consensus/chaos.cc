@@ -1,0 +1,204 @@
+#include "tests/consensus/chaos.h"
+
+#include <algorithm>
+
+#include "tests/consensus/group.h"
+
+namespace once {
+namespace {
+
+RaftOptions DrawOptions(Random& random) {
+  RaftOptions options;
+  options.election_ticks = 4 + static_cast<std::uint32_t>(random.Below(4));
+  options.window_messages_max = 1 + static_cast<std::uint32_t>(random.Below(4));
+  options.append_bytes_max = 1 + random.Below(16);
+  options.promotion_entries_max = random.Below(8);
+  return options;
+}
+
+class Chaos {
+ public:
+  explicit Chaos(std::uint64_t seed)
+      : random_(seed), group_(seed, options_ = DrawOptions(random_)) {
+    group_.sync_at_once = false;
+    group_.Found({"a/1", "b/1", "c/1"});
+    group_.Join("d/1");
+    group_.Join("e/1");
+    empties_ = random_.OneIn(2);
+  }
+
+  std::string Run(int steps) {
+    for (int i = 0; i < steps && group_.broken.empty(); ++i) Step();
+    if (group_.broken.empty()) RunUntilWell();
+    return group_.broken;
+  }
+
+  std::uint64_t Digest() {
+    std::uint64_t digest = random_.Next();
+    for (Group::Member* member : group_.Up())
+      digest = digest * 31 + member->machine.digest + member->raft->term();
+    return digest;
+  }
+
+ private:
+  void Step() {
+    const std::uint64_t dice = random_.Below(100);
+    if (dice < 40) return DeliverOne();
+    if (dice < 60) return SyncOne();
+    if (dice < 80) return TickOne();
+    if (dice < 88) return ProposeOne();
+    if (dice < 91) return ReadOne();
+    if (dice < 95) return DisturbWire();
+    if (dice < 97) return ChangeGroup();
+    if (dice < 98) return Compact();
+    DisturbMembers();
+  }
+
+  Group::Member& Any() {
+    const auto up = group_.Up();
+    return *up[random_.Below(up.size())];
+  }
+
+  void DeliverOne() {
+    if (group_.wire.empty()) return;
+    if (group_.wire.size() > 200) group_.wire.erase(group_.wire.begin(), group_.wire.begin() + 100);
+    const std::size_t reach = random_.OneIn(4) ? group_.wire.size() : 1;
+    group_.Deliver(random_.Below(reach));
+  }
+
+  void SyncOne() {
+    Group::Member& member = Any();
+    if (!member.writing.empty()) group_.Sync(member.name);
+  }
+
+  void TickOne() { group_.Tick(Any().name); }
+
+  // A caller goes to a leader, perhaps to one that does not know that it is deposed.
+  Raft* SomeLeader() {
+    std::vector<Raft*> leaders;
+    for (Group::Member* member : group_.Up())
+      if (member->raft->role() == RaftRole::kLeader) leaders.push_back(member->raft.get());
+    return leaders.empty() ? nullptr : leaders[random_.Below(leaders.size())];
+  }
+
+  void ProposeOne() {
+    if (Raft* leader = SomeLeader())
+      group_.Propose(leader->name(), "p" + std::to_string(++proposals_));
+  }
+
+  void ReadOne() {
+    if (Raft* leader = SomeLeader())
+      group_.Read(leader->name(), "r" + std::to_string(++proposals_));
+  }
+
+  void DisturbWire() {
+    if (random_.OneIn(6)) return group_.Heal();
+    if (random_.OneIn(8)) return group_.Isolate(Any().name);
+    if (random_.OneIn(8)) return group_.Cut(RegionOf(Any().name), RegionOf(Any().name));
+    if (group_.wire.empty()) return;
+    const std::size_t at = random_.Below(group_.wire.size());
+    if (random_.OneIn(2)) return void(group_.wire.erase(group_.wire.begin() + long(at)));
+    group_.wire.push_back(group_.wire[at]);
+  }
+
+  void ChangeGroup() {
+    Raft* leader = SomeLeader();
+    if (!leader) return;
+    const std::string who = Any().name;
+    switch (random_.Below(5)) {
+      case 0:
+        return void(group_.Transfer(leader->name(), who));
+      case 1:
+        return void(group_.Change(leader->name(), MembershipChange::Kind::kAddLearner, who));
+      case 2:
+      case 3:
+        return void(group_.Change(leader->name(), MembershipChange::Kind::kPromote, who));
+      case 4: {
+        // A disk is lost for good: the others are needed until its member is removed.
+        const std::string whom = emptied_.empty() ? who : emptied_;
+        return void(group_.Change(leader->name(), MembershipChange::Kind::kRemove, whom));
+      }
+    }
+  }
+
+  void Compact() {
+    Group::Member& member = Any();
+    const std::uint64_t keep = random_.Below(4);
+    if (member.machine.applied > keep) group_.Compact(member.name, member.machine.applied - keep);
+  }
+
+  void DisturbMembers() {
+    const std::string region(1, static_cast<char>('a' + random_.Below(5)));
+    Group::Member& member = group_.At(region);
+    if (!member.raft) return group_.Restart(region);
+    if (group_.Up().size() == 1) return;
+    if (empties_ && emptied_.empty() && random_.OneIn(4) && CanSpare(member.name)) {
+      emptied_ = member.name;
+      return group_.Join(region + "/2");
+    }
+    // Writes reach the disk in order, and some may have got there unnoticed.
+    while (!member.writing.empty() && random_.OneIn(2)) group_.Sync(region);
+    group_.Crash(region);
+    if (random_.OneIn(2)) group_.Restart(region);
+  }
+
+  // By every membership that anyone holds.
+  bool CanSpare(const std::string& name) {
+    for (const char* region : {"a", "b", "c", "d", "e"}) {
+      Group::Member& member = group_.At(region);
+      const RaftLog log(member.disk.snapshot, member.disk.entries);
+      for (const Membership* held :
+           {&log.membership(), member.raft ? &member.raft->membership() : &log.membership()})
+        if (IsVoter(*held, name) && held->voters_size() < 3) return false;
+    }
+    return true;
+  }
+
+  void RunUntilWell() {
+    group_.Heal();
+    group_.sync_at_once = true;
+    for (const char* region : {"a", "b", "c", "d", "e"}) {
+      Group::Member& member = group_.At(region);
+      while (member.raft && !member.writing.empty()) group_.Sync(region);
+      group_.Restart(region);
+    }
+    group_.wire.clear();
+    for (std::uint32_t i = 0; i < 40 * options_.election_ticks && group_.broken.empty(); ++i) {
+      group_.TickAll();
+      group_.Settle();
+      Raft* leader = group_.Leader();
+      if (leader && i % 8 == 0) group_.Propose(leader->name(), "well");
+      group_.Settle();
+      if (leader && leader->role() == RaftRole::kLeader && IsWell(*leader)) return;
+    }
+    if (group_.broken.empty()) group_.broken = "the healed group does not work";
+  }
+
+  bool IsWell(const Raft& leader) {
+    if (leader.commit() != leader.log().last_index() || leader.log().last_term() != leader.term())
+      return false;
+    for (Group::Member* member : group_.Up())
+      if (IsMember(leader.membership(), member->name) && member->name != leader.name() &&
+          member->machine.applied != leader.commit())
+        return false;
+    return true;
+  }
+
+  Random random_;
+  RaftOptions options_;
+  Group group_;
+  bool empties_ = false;
+  std::string emptied_;  // whose disk is lost for good
+  int proposals_ = 0;
+};
+
+}  // namespace
+
+std::string RunChaos(std::uint64_t seed, int steps, std::uint64_t* digest) {
+  Chaos chaos(seed);
+  std::string broken = chaos.Run(steps);
+  if (digest) *digest = chaos.Digest();
+  return broken;
+}
+
+}  // namespace once
