@@ -81,8 +81,7 @@ void Raft::FollowMembership() {
       ++at;
       continue;
     }
-    if (at->second.state() == Progress::State::kSnapshot)
-      next_.snapshots_released.push_back(at->first);
+    if (at->second.state() == Progress::State::kSnapshot) ReleaseSnapshot(at->first);
     at = progress_.erase(at);
   }
   for (const auto* members : {&membership().voters(), &membership().learners()})

@@ -20,8 +20,7 @@ void Raft::OnAppendReply(const RaftMessage& message) {
   } else {
     const bool sending = progress.state() == Progress::State::kSnapshot;
     const bool rose = progress.Accepted(reply.match());
-    if (sending && progress.state() != Progress::State::kSnapshot)
-      next_.snapshots_released.push_back(message.from());
+    if (sending && progress.state() != Progress::State::kSnapshot) ReleaseSnapshot(message.from());
     if (message.from() == transfer_to_) SendTimeoutNow();
     if (rose) CommitByCounting();  // the last word: it may end this leadership
   }

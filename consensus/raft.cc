@@ -99,7 +99,7 @@ void Raft::BecomeFollower(std::uint64_t term, const std::string& leader) {
   ResetElectionTimer();
 
   for (const auto& [member, progress] : progress_)
-    if (progress.state() == Progress::State::kSnapshot) next_.snapshots_released.push_back(member);
+    if (progress.state() == Progress::State::kSnapshot) ReleaseSnapshot(member);
   progress_.clear();
   transfer_to_.clear();
   for (RaftRead& read : reads_.Abandon()) next_.reads.push_back(std::move(read));

@@ -207,6 +207,7 @@ class Raft {
   void Install(const SnapshotMeta& meta);
   void OnSnapshotReply(const RaftMessage& message);
   void WantChunk(const std::string& to, Progress& progress);
+  void ReleaseSnapshot(const std::string& to);
 
   // propose.cc
   RaftVerdict AppendEntry(RaftEntry entry);

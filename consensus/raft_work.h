@@ -80,9 +80,10 @@ struct RaftWork {
 
   // To read for followers that are too far behind for the log.
 
-  std::vector<RaftChunkWanted> chunks_wanted;
-  /// These members need no snapshot any more: what was kept open for them may be closed.
+  /// The snapshots begun for these members are over: what was kept open for them may be closed.
   std::vector<std::string> snapshots_released;
+  /// After that; it may be the beginning of another snapshot for the same member.
+  std::vector<RaftChunkWanted> chunks_wanted;
 };
 
 }  // namespace once

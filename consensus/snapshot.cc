@@ -26,6 +26,12 @@ void Raft::WantChunk(const std::string& to, Progress& progress) {
   next_.chunks_wanted.push_back({to, sending.meta.index(), sending.offset});
 }
 
+void Raft::ReleaseSnapshot(const std::string& to) {
+  std::erase_if(next_.chunks_wanted,
+                [&](const RaftChunkWanted& wanted) { return wanted.to == to; });
+  next_.snapshots_released.push_back(to);
+}
+
 void Raft::ProvideChunk(const std::string& to, std::uint64_t index, std::uint64_t offset,
                         std::string data, bool last) {
   Check(index <= applied_, "a snapshot holds what is applied");

@@ -25,6 +25,8 @@ class Chaos {
     group_.Join("d/1");
     group_.Join("e/1");
     empties_ = random_.OneIn(2);
+    trouble_ = random_.Below(9);
+    ticks_ = 20 + random_.Below(60);
   }
 
   std::string Run(int steps) {
@@ -42,15 +44,17 @@ class Chaos {
 
  private:
   void Step() {
-    const std::uint64_t dice = random_.Below(100);
-    if (dice < 40) return DeliverOne();
-    if (dice < 60) return SyncOne();
-    if (dice < 80) return TickOne();
-    if (dice < 88) return ProposeOne();
-    if (dice < 91) return ReadOne();
-    if (dice < 95) return DisturbWire();
-    if (dice < 97) return ChangeGroup();
-    if (dice < 98) return Compact();
+    const std::uint64_t dice = random_.Below(1000);
+    if (dice < 580) return DeliverOne();
+    if (dice < 800) return SyncOne();
+    if (dice < 800 + ticks_) return TickOne();
+    if (dice < 910) return ProposeOne();
+    if (dice < 925) return ReadOne();
+    if (dice < 945) return ChangeGroup();
+    if (dice < 953) return Compact();
+    // Swarm: each seed has its own kinds of trouble, so that no kind hides another.
+    if (random_.Below(8) >= trouble_) return;
+    if (dice < 990) return DisturbWire();
     DisturbMembers();
   }
 
@@ -68,7 +72,10 @@ class Chaos {
 
   void SyncOne() {
     Group::Member& member = Any();
-    if (!member.writing.empty()) group_.Sync(member.name);
+    while (!member.writing.empty() && group_.broken.empty()) {
+      group_.Sync(member.name);
+      if (random_.OneIn(4)) return;
+    }
   }
 
   void TickOne() { group_.Tick(Any().name); }
@@ -92,9 +99,11 @@ class Chaos {
   }
 
   void DisturbWire() {
-    if (random_.OneIn(6)) return group_.Heal();
-    if (random_.OneIn(8)) return group_.Isolate(Any().name);
-    if (random_.OneIn(8)) return group_.Cut(RegionOf(Any().name), RegionOf(Any().name));
+    if (random_.OneIn(10)) return group_.Heal();
+    if (Raft* leader = SomeLeader(); leader && random_.OneIn(40))
+      return group_.Isolate(leader->name());
+    if (random_.OneIn(40)) return group_.Isolate(Any().name);
+    if (random_.OneIn(40)) return group_.Cut(RegionOf(Any().name), RegionOf(Any().name));
     if (group_.wire.empty()) return;
     const std::size_t at = random_.Below(group_.wire.size());
     if (random_.OneIn(2)) return void(group_.wire.erase(group_.wire.begin() + long(at)));
@@ -102,23 +111,21 @@ class Chaos {
   }
 
   void ChangeGroup() {
+    using Kind = MembershipChange::Kind;
     Raft* leader = SomeLeader();
     if (!leader) return;
+    const Membership members = leader->membership();
     const std::string who = Any().name;
-    switch (random_.Below(5)) {
-      case 0:
-        return void(group_.Transfer(leader->name(), who));
-      case 1:
-        return void(group_.Change(leader->name(), MembershipChange::Kind::kAddLearner, who));
-      case 2:
-      case 3:
-        return void(group_.Change(leader->name(), MembershipChange::Kind::kPromote, who));
-      case 4: {
-        // A disk is lost for good: the others are needed until its member is removed.
-        const std::string whom = emptied_.empty() ? who : emptied_;
-        return void(group_.Change(leader->name(), MembershipChange::Kind::kRemove, whom));
-      }
-    }
+    if (random_.OneIn(4)) return void(group_.Transfer(leader->name(), who));
+    if (!members.learners().empty() && random_.OneIn(2))
+      return void(group_.Change(leader->name(), Kind::kPromote, members.learners(0)));
+    // A disk that is lost for good: the others are needed until its member is removed.
+    if (!emptied_.empty() && IsMember(members, emptied_))
+      return void(group_.Change(leader->name(), Kind::kRemove, emptied_));
+    const bool may_shrink = members.voters_size() > 3 || random_.OneIn(4);
+    if (IsMember(members, who) && may_shrink)
+      return void(group_.Change(leader->name(), Kind::kRemove, who));
+    group_.Change(leader->name(), Kind::kAddLearner, who);
   }
 
   void Compact() {
@@ -188,7 +195,9 @@ class Chaos {
   RaftOptions options_;
   Group group_;
   bool empties_ = false;
-  std::string emptied_;  // whose disk is lost for good
+  std::uint64_t trouble_ = 0;  // of 8 occasions, so many are used
+  std::uint64_t ticks_ = 0;    // of 1000 steps
+  std::string emptied_;        // whose disk is lost for good
   int proposals_ = 0;
 };
 

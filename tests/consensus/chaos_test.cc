@@ -7,7 +7,7 @@ namespace {
 
 TEST(Chaos, NothingIsWrongUnderFaultsAndTheHealedGroupWorks) {
   for (std::uint64_t seed = 1; seed <= 300; ++seed)
-    ASSERT_EQ(RunChaos(seed, 1500), "") << "seed " << seed;
+    ASSERT_EQ(RunChaos(seed, 4000), "") << "seed " << seed;
 }
 
 TEST(Chaos, EqualSeedsGiveEqualRuns) {

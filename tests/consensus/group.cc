@@ -181,8 +181,8 @@ void Group::TakeWork(Member& member) {
     Stage(member, *work);
     Apply(member, *work);
     Answer(member, *work);
-    for (const RaftChunkWanted& wanted : work->chunks_wanted) Provide(member, wanted);
     for (const std::string& to : work->snapshots_released) member.open_snapshots.erase(to);
+    for (const RaftChunkWanted& wanted : work->chunks_wanted) Provide(member, wanted);
     member.writing.push_back({std::move(*work), member.machine});
     if (sync_at_once) Sync(member.name);
     if (broken.empty()) Observe(member);
