@@ -28,18 +28,24 @@ RaftVerdict Raft::ProposeMembership(const MembershipChange& change) {
     return Refuse(RaftRefusal::kChangePending);
   auto next = Changed(membership(), change);
   if (!next) return Refuse(RaftRefusal::kInvalid);
-  if (change.kind == MembershipChange::Kind::kPromote) {
-    const auto learner = progress_.find(change.member);
-    if (learner == progress_.end() ||
-        learner->second.match() + options_.promotion_entries_max < log_.last_index())
-      return Refuse(RaftRefusal::kNotCaughtUp);
-  }
+  if (change.kind == MembershipChange::Kind::kPromote && !HasCaughtUp(change.member))
+    return Refuse(RaftRefusal::kNotCaughtUp);
   RaftEntry entry;
   entry.set_kind(MEMBERSHIP);
   *entry.mutable_membership() = std::move(*next);
   RaftVerdict verdict = AppendEntry(std::move(entry));
   FollowMembership();
   return verdict;
+}
+
+// Beyond being near enough, it must know from its log that it is a member: until then it would keep
+// silent when asked for its vote, and a group that needs that vote would stand still.
+bool Raft::HasCaughtUp(const std::string& learner) const {
+  const auto of = progress_.find(learner);
+  if (of == progress_.end()) return false;
+  const std::uint64_t match = of->second.match();
+  return match >= log_.membership_index() &&
+         match + options_.promotion_entries_max >= log_.last_index();
 }
 
 // Followers and the disk get it with the next TakeWork.

@@ -32,7 +32,8 @@ struct RaftOptions {
   std::uint64_t append_bytes_max = 1 << 20;
   /// Proposed and not committed, on the leader. Beyond it proposals are refused.
   std::uint64_t uncommitted_bytes_max = 64 << 20;
-  /// A learner may be promoted when it lags the leader's log by no more than this.
+  /// A learner may be promoted when it knows that it is one and lags the leader's log by no more
+  /// than this.
   std::uint64_t promotion_entries_max = 1024;
 };
 
@@ -210,6 +211,7 @@ class Raft {
   void ReleaseSnapshot(const std::string& to);
 
   // propose.cc
+  bool HasCaughtUp(const std::string& learner) const;
   RaftVerdict AppendEntry(RaftEntry entry);
   RaftVerdict Refuse(RaftRefusal refusal) const;
 

@@ -11,7 +11,7 @@ RaftOptions DrawOptions(Random& random) {
   RaftOptions options;
   options.election_ticks = 4 + static_cast<std::uint32_t>(random.Below(4));
   options.window_messages_max = 1 + static_cast<std::uint32_t>(random.Below(4));
-  options.append_bytes_max = 1 + random.Below(16);
+  options.append_bytes_max = random.OneIn(2) ? 1 : 1 + random.Below(64);
   options.promotion_entries_max = random.Below(8);
   return options;
 }
@@ -22,9 +22,11 @@ class Chaos {
       : random_(seed), group_(seed, options_ = DrawOptions(random_)) {
     group_.sync_at_once = false;
     group_.Found({"a/1", "b/1", "c/1"});
-    group_.Join("d/1");
-    group_.Join("e/1");
+    if (random_.OneIn(3)) regions_.resize(3);
+    for (std::size_t i = 3; i < regions_.size(); ++i) group_.Join(regions_[i] + "/1");
+    if (random_.OneIn(2)) group_.chunk_bytes = 100;
     empties_ = random_.OneIn(2);
+    stormy_ = random_.OneIn(3);
     trouble_ = random_.Below(9);
     ticks_ = 20 + random_.Below(60);
   }
@@ -50,9 +52,10 @@ class Chaos {
     if (dice < 800 + ticks_) return TickOne();
     if (dice < 910) return ProposeOne();
     if (dice < 925) return ReadOne();
-    if (dice < 945) return ChangeGroup();
+    if (dice < 940) return ChangeGroup();
     if (dice < 953) return Compact();
     // Swarm: each seed has its own kinds of trouble, so that no kind hides another.
+    if (stormy_ && random_.OneIn(2)) return ChangeLeader();
     if (random_.Below(8) >= trouble_) return;
     if (dice < 990) return DisturbWire();
     DisturbMembers();
@@ -106,6 +109,10 @@ class Chaos {
     if (random_.OneIn(40)) return group_.Cut(RegionOf(Any().name), RegionOf(Any().name));
     if (group_.wire.empty()) return;
     const std::size_t at = random_.Below(group_.wire.size());
+    // Held back for long, and then perhaps delivered more than once.
+    if (random_.OneIn(4)) held_.push_back(group_.wire[at]);
+    if (!held_.empty() && random_.OneIn(4))
+      group_.wire.push_back(held_[random_.Below(held_.size())]);
     if (random_.OneIn(2)) return void(group_.wire.erase(group_.wire.begin() + long(at)));
     group_.wire.push_back(group_.wire[at]);
   }
@@ -135,7 +142,7 @@ class Chaos {
   }
 
   void DisturbMembers() {
-    const std::string region(1, static_cast<char>('a' + random_.Below(5)));
+    const std::string region = regions_[random_.Below(regions_.size())];
     Group::Member& member = group_.At(region);
     if (!member.raft) return group_.Restart(region);
     if (group_.Up().size() == 1) return;
@@ -149,9 +156,23 @@ class Chaos {
     if (random_.OneIn(2)) group_.Restart(region);
   }
 
+  // The leader crashes and its messages are lost, or some of them, and another one is impatient.
+  void ChangeLeader() {
+    Raft* leader = SomeLeader();
+    if (!leader) return group_.Tick(Any().name, static_cast<int>(options_.election_ticks));
+    const std::string name = leader->name();
+    std::erase_if(group_.wire, [&](const RaftMessage& message) {
+      return message.from() == name && random_.OneIn(2);
+    });
+    group_.Crash(name);
+    group_.Restart(name);
+    for (Group::Member* member : group_.Up())
+      group_.Tick(member->name, static_cast<int>(random_.Below(2 * options_.election_ticks)));
+  }
+
   // By every membership that anyone holds.
   bool CanSpare(const std::string& name) {
-    for (const char* region : {"a", "b", "c", "d", "e"}) {
+    for (const std::string& region : regions_) {
       Group::Member& member = group_.At(region);
       const RaftLog log(member.disk.snapshot, member.disk.entries);
       for (const Membership* held :
@@ -164,7 +185,7 @@ class Chaos {
   void RunUntilWell() {
     group_.Heal();
     group_.sync_at_once = true;
-    for (const char* region : {"a", "b", "c", "d", "e"}) {
+    for (const std::string& region : regions_) {
       Group::Member& member = group_.At(region);
       while (member.raft && !member.writing.empty()) group_.Sync(region);
       group_.Restart(region);
@@ -194,7 +215,10 @@ class Chaos {
   Random random_;
   RaftOptions options_;
   Group group_;
+  std::vector<std::string> regions_ = {"a", "b", "c", "d", "e"};
+  std::vector<RaftMessage> held_;
   bool empties_ = false;
+  bool stormy_ = false;        // leaders do not live long
   std::uint64_t trouble_ = 0;  // of 8 occasions, so many are used
   std::uint64_t ticks_ = 0;    // of 1000 steps
   std::string emptied_;        // whose disk is lost for good

@@ -5,12 +5,6 @@
 #include "replica/env/check.h"
 
 namespace once {
-namespace {
-
-constexpr std::size_t kChunkBytes = 7;
-
-}  // namespace
-
 void Machine::Apply(const RaftEntry& entry) {
   Check(entry.index() == applied + 1, "entries are applied in order, once");
   applied = entry.index();
@@ -151,6 +145,7 @@ void Group::Isolate(const std::string& name) {
 void Group::Deliver(std::size_t at) {
   RaftMessage message = std::move(wire[at]);
   wire.erase(wire.begin() + static_cast<std::ptrdiff_t>(at));
+  if (lose && lose(message)) return;
   if (!cut_.count(std::minmax(RegionOf(message.from()), RegionOf(message.to())))) Inject(message);
 }
 
@@ -161,8 +156,7 @@ void Group::Settle() {
 void Group::Elect(const std::string& name) {
   for (Member* member : Up())
     if (member->name != name && member->raft->role() != RaftRole::kLeader) Restart(member->name);
-  const std::uint64_t term = At(name).raft->term();
-  while (At(name).raft->term() == term && broken.empty()) {
+  for (int i = 0; i < 100 && At(name).raft->role() != RaftRole::kLeader && broken.empty(); ++i) {
     Tick(name);
     Settle();
   }
@@ -231,7 +225,7 @@ void Group::Provide(Member& member, const RaftChunkWanted& wanted) {
     saved = member.machine.Save();
   }
   Check(wanted.offset == 0 || wanted.index == index, "the piece is of the snapshot begun");
-  const std::string data = saved.substr(std::min(wanted.offset, saved.size()), kChunkBytes);
+  const std::string data = saved.substr(std::min(wanted.offset, saved.size()), chunk_bytes);
   member.raft->ProvideChunk(wanted.to, index, wanted.offset, data,
                             wanted.offset + data.size() >= saved.size());
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -97,8 +98,10 @@ class Group {
   void Elect(const std::string& name);
 
   std::vector<RaftMessage> wire;
+  std::function<bool(const RaftMessage&)> lose;  // instead of delivering it
   std::string broken;
   bool sync_at_once = true;
+  std::size_t chunk_bytes = 7;   // of snapshots; a machine is some twenty bytes
   std::string* trace = nullptr;  // what is sent, applied and read, a line each
   RaftInvariants invariants;
 
