@@ -4,6 +4,7 @@
 
 #include "conflict/mutation.h"
 #include "tests/consensus/chaos.h"
+#include "tests/consensus/figure_8.h"
 
 namespace once {
 namespace {
@@ -16,15 +17,21 @@ class Mutant : public testing::TestWithParam<const char*> {
   void TearDown() override { ActiveMutation().clear(); }
 };
 
+// The story of figure 8 as well: it takes three leaders in a row that fail at the right moment,
+// which chance does too seldom.
+std::string RunFigure8() {
+  Group group(1, Figure8Options());
+  TellFigure8UpToC(group);
+  TellFigure8D(group);
+  return group.broken;
+}
+
 TEST_P(Mutant, IsFound) {
-  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    const std::string broken = RunChaos(seed, 4000);
-    if (broken.empty()) continue;
-    std::printf("%-28s found after %4d seeds: %s\n", GetParam(), static_cast<int>(seed),
-                broken.c_str());
-    return;
-  }
-  FAIL() << GetParam() << " was not found in " << kSeeds << " seeds";
+  std::string broken = RunFigure8();
+  for (std::uint64_t seed = 1; seed <= kSeeds && broken.empty(); ++seed)
+    broken = RunChaos(seed, 4000);
+  EXPECT_NE(broken, "") << GetParam() << " was not found in " << kSeeds << " seeds";
+  RecordProperty("found", broken);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Mutant,
