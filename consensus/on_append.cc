@@ -9,7 +9,7 @@ namespace once {
 
 void Raft::OnAppend(const RaftMessage& message) {
   FollowLeader(message.from());
-  const Append& append = message.append();
+  const AppendRequest& append = message.append();
   // What is committed here is in every later leader's log, so it needs no comparison; it may be
   // compacted and not comparable any more.
   const bool fits =
@@ -32,7 +32,7 @@ void Raft::FollowLeader(const std::string& leader) {
 
 // An append may be old, and repeat what is long stored and followed by more. So only a real
 // conflict cuts the log, not the end of the message.
-void Raft::StoreEntries(const Append& append) {
+void Raft::StoreEntries(const AppendRequest& append) {
   for (const RaftEntry& entry : append.entries()) {
     if (entry.index() <= commit_ || log_.TermAt(entry.index()) == entry.term()) continue;
     if (entry.index() <= log_.last_index()) {
@@ -53,7 +53,7 @@ void Raft::AcknowledgeUpTo(std::uint64_t match, const RaftMessage& message) {
 // Either the log does not fit, and the hint tells the leader in one trip how far to go back over a
 // whole term, or the sender's term is over, and the term in the answer tells it so.
 void Raft::RejectAppend(const RaftMessage& message) {
-  const Append& append = message.append();
+  const AppendRequest& append = message.append();
   AppendReply& reply = *Say(next_.send_when_durable, message.from()).mutable_append_reply();
   reply.set_rejected_prev(append.prev_index());
   reply.set_hint_index(log_.LastNotAbove(append.prev_index(), append.prev_term()));

@@ -196,7 +196,7 @@ class Raft {
   // on_append.cc, on_append_reply.cc
   void OnAppend(const RaftMessage& message);
   void FollowLeader(const std::string& leader);
-  void StoreEntries(const Append& append);
+  void StoreEntries(const AppendRequest& append);
   void AcknowledgeUpTo(std::uint64_t match, const RaftMessage& message);
   void RejectAppend(const RaftMessage& message);
   void OnAppendReply(const RaftMessage& message);
@@ -219,7 +219,7 @@ class Raft {
   void Replicate();
   void ReplicateTo(const std::string& to, Progress& progress);
   std::uint64_t SendEntries(const std::string& to, Progress& progress);
-  Append& SayAppend(const std::string& to, Progress& progress);
+  AppendRequest& SayAppend(const std::string& to, Progress& progress);
 
   // tick.cc
   void TickLeader();

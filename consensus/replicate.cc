@@ -32,7 +32,7 @@ void Raft::ReplicateTo(const std::string& to, Progress& progress) {
 
 // Returns the index after the last one sent.
 std::uint64_t Raft::SendEntries(const std::string& to, Progress& progress) {
-  Append& append = SayAppend(to, progress);
+  AppendRequest& append = SayAppend(to, progress);
   std::uint64_t bytes = 0;
   std::uint64_t index = progress.next();
   while (index <= log_.last_index()) {
@@ -48,10 +48,10 @@ std::uint64_t Raft::SendEntries(const std::string& to, Progress& progress) {
 
 // An append, still without entries, at the place that is next. A follower that is in a snapshot
 // gets one that fits every log, at 0.
-Append& Raft::SayAppend(const std::string& to, Progress& progress) {
+AppendRequest& Raft::SayAppend(const std::string& to, Progress& progress) {
   const std::uint64_t prev =
       progress.state() == Progress::State::kSnapshot ? 0 : progress.next() - 1;
-  Append& append = *Say(next_.send_at_once, to).mutable_append();
+  AppendRequest& append = *Say(next_.send_at_once, to).mutable_append();
   append.set_prev_index(prev);
   append.set_prev_term(log_.TermAt(prev).value_or(0));
   append.set_commit(commit_);

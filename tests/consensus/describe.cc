@@ -15,7 +15,7 @@ void DescribeVote(std::ostream& out, const VoteRequest& request) {
       << Place(request.last_index(), request.last_term());
 }
 
-void DescribeAppend(std::ostream& out, const Append& append) {
+void DescribeAppend(std::ostream& out, const AppendRequest& append) {
   out << "append after " << Place(append.prev_index(), append.prev_term()) << ":";
   for (const RaftEntry& entry : append.entries()) out << " " << Describe(entry);
   out << " commit " << append.commit();

@@ -54,7 +54,7 @@ class LoneMember {
                        std::uint64_t prev_term, const std::vector<RaftEntry>& entries = {},
                        std::uint64_t commit = 0) {
     RaftMessage message = From(leader, term);
-    Append& append = *message.mutable_append();
+    AppendRequest& append = *message.mutable_append();
     append.set_prev_index(prev_index);
     append.set_prev_term(prev_term);
     append.set_commit(commit);
