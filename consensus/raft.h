@@ -62,8 +62,9 @@ enum class RaftRefusal {
 };
 
 /// What became of a call. Accepted is not committed: that is seen when `index` is applied, and it
-/// was this proposal if the entry there has this `term`. If another term is there it was lost; if
-/// the member stops leading before, the outcome is unknown until then.
+/// was this proposal if the entry there has this `term`. If another term is there it was lost. If
+/// the member stops leading before, the outcome is unknown until then, and if it is then given a
+/// snapshot that goes beyond `index`, only the state itself can tell.
 struct RaftVerdict {
   RaftRefusal refusal = RaftRefusal::kNone;
   std::string leader;
