@@ -124,11 +124,12 @@ class Chaos {
     const Membership members = leader->membership();
     const std::string who = Any().name;
     if (random_.OneIn(4)) return void(group_.Transfer(leader->name(), who));
-    if (!members.learners().empty() && random_.OneIn(2))
-      return void(group_.Change(leader->name(), Kind::kPromote, members.learners(0)));
-    // A disk that is lost for good: the others are needed until its member is removed.
+    // A disk that is lost for good: the others are needed until its member is removed,
+    // and no operator would promote it.
     if (!emptied_.empty() && IsMember(members, emptied_))
       return void(group_.Change(leader->name(), Kind::kRemove, emptied_));
+    if (!members.learners().empty() && random_.OneIn(2))
+      return void(group_.Change(leader->name(), Kind::kPromote, members.learners(0)));
     const bool may_shrink = members.voters_size() > 3 || random_.OneIn(4);
     if (IsMember(members, who) && may_shrink)
       return void(group_.Change(leader->name(), Kind::kRemove, who));
