@@ -1,0 +1,44 @@
+// Time passes.
+#include "consensus/quorum.h"
+#include "consensus/raft.h"
+
+namespace once {
+
+void Raft::Tick() {
+  ++ticks_;
+  if (role_ == RaftRole::kLeader) return TickLeader();
+  if (ticks_ < timeout_ticks_) return;
+  ResetElectionTimer();
+  if (MayCampaign()) CampaignFirstAsking();
+}
+
+void Raft::TickLeader() {
+  if (ticks_ >= options_.election_ticks) {
+    ticks_ = 0;
+    // Cut off from the majority, it would only make its callers wait (section 6.2).
+    if (!HeardMajority()) return BecomeFollower(term_, "");
+  }
+  if (transferring() && ++transfer_ticks_ >= options_.election_ticks) transfer_to_.clear();
+
+  const bool heartbeat = ++heartbeat_elapsed_ >= options_.heartbeat_ticks;
+  if (heartbeat) heartbeat_elapsed_ = 0;
+  for (auto& [to, progress] : progress_) {
+    if (heartbeat) progress.heartbeat_due = true;
+    if (progress.state() != Progress::State::kSnapshot || progress.sending().awaiting_driver)
+      continue;
+    if (++progress.sending().ticks >= options_.election_ticks) WantChunk(to, progress);
+  }
+}
+
+// Since it was last asked.
+bool Raft::HeardMajority() {
+  std::vector<std::uint64_t> heard;
+  for (const std::string& voter : membership().voters()) {
+    const auto of = progress_.find(voter);
+    heard.push_back(voter == name_ || (of != progress_.end() && of->second.active));
+  }
+  for (auto& [to, progress] : progress_) progress.active = false;
+  return MajorityReached(std::move(heard)) > 0;
+}
+
+}  // namespace once

@@ -1,0 +1,121 @@
+// One test for each claim about reads (section 6.4) and about handing leadership over (3.10).
+#include <gtest/gtest.h>
+
+#include "tests/consensus/group.h"
+
+namespace once {
+namespace {
+
+class Led : public testing::Test {
+ protected:
+  void SetUp() override {
+    group.Found({"a", "b", "c"});
+    group.Elect("a");
+  }
+  Group group;
+};
+
+using ReadIndex = Led;
+using Transfer = Led;
+
+TEST_F(ReadIndex, IsConfirmedByAMajority) {
+  group.Propose("a", "x");
+  group.Settle();
+  group.Crash("c");
+  group.Read("a", "r");
+  EXPECT_TRUE(group.At("a").reads.empty()) << "not by the leader alone";
+  group.Settle();
+  ASSERT_EQ(group.At("a").reads.size(), 1u);
+  EXPECT_TRUE(group.At("a").reads[0].confirmed);
+  EXPECT_EQ(group.At("a").reads[0].index, 2u);
+}
+
+TEST_F(ReadIndex, ADeposedLeaderDoesNotAnswer) {
+  group.Isolate("a");
+  group.Elect("b");
+  group.Propose("b", "new");
+  group.Settle();
+  ASSERT_EQ(group["a"].role(), RaftRole::kLeader) << "it does not know";
+  group.Read("a", "r");
+  group.Settle();
+  EXPECT_TRUE(group.At("a").reads.empty());
+  group.Heal();
+  group.Tick("b"), group.Tick("a");
+  group.Settle();
+  ASSERT_EQ(group.At("a").reads.size(), 1u);
+  EXPECT_FALSE(group.At("a").reads[0].confirmed);
+}
+
+TEST_F(ReadIndex, AnswersOfAnEarlierRoundDoNotCount) {
+  group.Read("a", "first");
+  const std::vector<RaftMessage> first = group.wire;
+  group.Settle();
+  group.Read("a", "second");
+  group.wire = first;  // the first round again, and nothing of the second
+  group.Settle();
+  EXPECT_EQ(group.At("a").reads.size(), 1u);
+}
+
+TEST_F(ReadIndex, WaitsForTheTermsFirstCommit) {
+  group.Propose("a", "x");
+  group.Settle();
+  group.Crash("a");
+  group.lose = [](const RaftMessage& message) { return message.has_append(); };
+  group.Elect("b");
+  ASSERT_EQ(group["b"].role(), RaftRole::kLeader);
+  group.Read("b", "r");
+  group.Settle();
+  EXPECT_TRUE(group.At("b").reads.empty());
+  group.lose = nullptr;
+  group.Tick("b");
+  group.Settle();
+  ASSERT_EQ(group.At("b").reads.size(), 1u);
+  EXPECT_GE(group.At("b").reads[0].index, 3u);
+}
+
+TEST_F(ReadIndex, ManyReadsShareARound) {
+  for (int i = 0; i < 10; ++i) group["a"].ReadIndex("r");
+  const auto work = group["a"].TakeWork();
+  EXPECT_EQ(work->send_at_once.size(), 2u);
+}
+
+TEST_F(ReadIndex, OnlyALeaderTakesThem) {
+  const RaftVerdict verdict = group.Read("b", "r");
+  EXPECT_EQ(verdict.refusal, RaftRefusal::kNotLeader);
+  EXPECT_EQ(verdict.leader, "a");
+}
+
+TEST_F(Transfer, TheSuccessorLeadsWithoutWaiting) {
+  EXPECT_TRUE(group.Transfer("a", "b").accepted());
+  group.Settle();  // no tick
+  EXPECT_EQ(group["b"].role(), RaftRole::kLeader);
+  EXPECT_EQ(group["a"].leader(), "b");
+  EXPECT_EQ(group["b"].term(), 2u);
+}
+
+TEST_F(Transfer, TheSuccessorFirstGetsTheWholeLog) {
+  group.Propose("a", "x");
+  group.Transfer("a", "b");
+  EXPECT_EQ(group.Propose("a", "y").refusal, RaftRefusal::kTransferring);
+  group.Settle();
+  EXPECT_EQ(group["b"].role(), RaftRole::kLeader);
+  EXPECT_EQ(group.At("c").applied, std::vector<std::string>{"x"});
+}
+
+TEST_F(Transfer, IsGivenUpAfterAnElectionTimeout) {
+  group.Crash("b");
+  group.Transfer("a", "b");
+  group.Settle();
+  EXPECT_EQ(group.Propose("a", "x").refusal, RaftRefusal::kTransferring);
+  for (int i = 0; i < 10; ++i) group.Tick("a"), group.Settle();
+  EXPECT_TRUE(group.Propose("a", "x").accepted());
+}
+
+TEST_F(Transfer, OnlyToAnotherVoter) {
+  EXPECT_EQ(group.Transfer("a", "a").refusal, RaftRefusal::kInvalid);
+  EXPECT_EQ(group.Transfer("a", "z").refusal, RaftRefusal::kInvalid);
+  EXPECT_EQ(group.Transfer("b", "c").refusal, RaftRefusal::kNotLeader);
+}
+
+}  // namespace
+}  // namespace once
