@@ -20,7 +20,7 @@ namespace once {
 
 /// Records in files that were written full of zeros when they were made, and are used again and
 /// again: a sync of them moves no end of file, so it writes no metadata and takes a fraction of the
-/// time that a sync of a growing file takes (docs/decisions/0010).
+/// time that a sync of a growing file takes (docs/decisions/0011).
 ///
 /// A record holds one or more batches, numbered without a gap. All that one sync makes durable is
 /// one record, and the next record is not begun before; so after a crash at most one record, the
