@@ -49,6 +49,18 @@ void HttpConnections::Remove(HttpSession& session) {
   if (sessions_.empty() && on_empty_) std::exchange(on_empty_, nullptr)();
 }
 
+bool HttpConnections::HoldBody(std::size_t& held, std::size_t wanted) {
+  const std::size_t others = counters.bodies_bytes - held;
+  if (others + wanted > limits.bodies_bytes_max) return false;
+  counters.bodies_bytes = others + wanted;
+  held = wanted;
+  return true;
+}
+
+void HttpConnections::LetBodyGo(std::size_t& held) {
+  counters.bodies_bytes -= std::exchange(held, 0);
+}
+
 bool HttpConnections::Gather(std::shared_ptr<HttpSession> session) {
   gathered_.push_back(std::move(session));
   return gathered_.size() == 1;

@@ -72,6 +72,11 @@ class HttpConnections {
   void Finish(std::function<void()> empty);
   void Abort();
 
+  /// Counts `wanted` bytes of an arriving body instead of `held`, unless all of them together would
+  /// then exceed the bound.
+  bool HoldBody(std::size_t& held, std::size_t wanted);
+  void LetBodyGo(std::size_t& held);
+
   /// Notes that `session` has an answer to send. True for the first since the last FlushGathered:
   /// the caller sees to it that one follows when the event loop has handled what it holds. Sent
   /// together, answers wake a client once; sent one by one, each may wake it anew.

@@ -75,8 +75,6 @@ class Session final : public HttpSession,
   void Advance();
   void AwaitBytes();
   /// Counts what the request holds among the bodies that are arriving. False: there is no room.
-  bool HoldBody();
-  void LetBodyGo();
   void StartRead();
   void OnRead(error_code error, std::size_t bytes);
   void OnUnwanted(error_code error, std::size_t bytes);
@@ -118,7 +116,7 @@ class Session final : public HttpSession,
   bool writing_ = false;   // an asynchronous write is under way
   bool gathered_ = false;  // Flush will be called
   std::size_t wasted_bytes_ = 0;
-  std::size_t body_bytes_ = 0;  // counted by HoldBody
+  std::size_t body_bytes_ = 0;  // of a request that is arriving, counted in connections_
 };
 
 template <class Stream>
@@ -206,24 +204,10 @@ void Session<Stream>::Advance() {
 }
 
 template <class Stream>
-bool Session<Stream>::HoldBody() {
-  const std::size_t others = connections_->counters.bodies_bytes - body_bytes_;
-  const std::size_t wanted = reader_.held_bytes();
-  if (others + wanted > limits().bodies_bytes_max) return false;
-  connections_->counters.bodies_bytes = others + wanted;
-  body_bytes_ = wanted;
-  return true;
-}
-
-template <class Stream>
-void Session<Stream>::LetBodyGo() {
-  connections_->counters.bodies_bytes -= std::exchange(body_bytes_, 0);
-}
-
-template <class Stream>
 void Session<Stream>::AwaitBytes() {
   const auto stage = reader_.stage();
-  if (stage == RequestReader::Stage::kBody && !HoldBody()) {
+  if (stage == RequestReader::Stage::kBody &&
+      !connections_->HoldBody(body_bytes_, reader_.held_bytes())) {
     ++connections_->counters.refused;
     return Refuse({503, "unavailable", "too many requests are arriving"});
   }
@@ -278,7 +262,7 @@ void Session<Stream>::Serve() {
   in_serve_ = false;
   if (phase_ == Phase::kClosed) return;
   reader_.Next();
-  LetBodyGo();
+  connections_->LetBodyGo(body_bytes_);
   if (phase_ != Phase::kServing) Deliver();
 }
 
@@ -470,7 +454,7 @@ template <class Stream>
 void Session<Stream>::Drop() {
   if (phase_ == Phase::kClosed) return;
   phase_ = Phase::kClosed;
-  LetBodyGo();
+  connections_->LetBodyGo(body_bytes_);
   error_code ignored;
   socket().close(ignored);
   connections_->Remove(*this);

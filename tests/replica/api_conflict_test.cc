@@ -58,6 +58,18 @@ class ApiConflict : public ApiWorld {
   }
 };
 
+TEST_F(ApiConflict, S_40_ReadyAnswersOfALoserAreNeverServedAgain) {
+  As("acme");
+  const std::string run = Post("/v1/runs", "k", kDelay).Text("/runId");
+  for (int i = 0; i < 3; ++i) ASSERT_EQ(Post("/v1/runs", "k", kDelay).Text("/runId"), run);
+  const std::string winner = HearOfLower("acme", "k");
+  for (int i = 0; i < 3; ++i) {
+    const Reply retry = Post("/v1/runs", "k", kDelay);
+    EXPECT_EQ(retry.status, 409);
+    EXPECT_EQ(retry.Text("/details/existingRunId"), winner);
+  }
+}
+
 TEST_F(ApiConflict, OW_N_57_AConflictNamesWhoAgainstWhomAndNoContent) {
   As("acme");
   const std::string loser = Post("/v1/runs", "secret-key", kDelay).Text("/runId");
