@@ -26,7 +26,9 @@ constexpr int kSmoothing = 8;  // a sync moves the smoothed latency by an eighth
 
 rocksdb::BlockBasedTableOptions TableOptions(const RocksStore::Options& options) {
   rocksdb::BlockBasedTableOptions table;
-  table.block_cache = rocksdb::NewLRUCache(options.block_cache_bytes);
+  // In one piece: a shard of the default number would be smaller than a large table's filter, which
+  // would then be read and checked anew for every key that is not there.
+  table.block_cache = rocksdb::NewLRUCache(options.block_cache_bytes, 0);
   table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
   table.cache_index_and_filter_blocks = true;
   table.pin_l0_filter_and_index_blocks_in_cache = true;
