@@ -37,7 +37,7 @@ std::string Missing(const Operation& known, const Operation& later) {
   if (settle || !ShowsFence(later)) return "";
   const std::string shown = "fence " + std::to_string(later.fence);
   if (later.fence < known.fence) return "knew only " + shown;
-  if (later.run_id != known.run_id) return "saw it under " + shown;
+  if (later.run_id != known.run_id) return "had the key under " + shown;
   const bool final = IsFinalStatus(known.status) && later.answer != Operation::Answer::kReplay &&
                      later.answer != Operation::Answer::kMismatch;
   return final ? "did not know the outcome" : "";

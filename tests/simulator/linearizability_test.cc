@@ -7,7 +7,7 @@
 namespace once {
 namespace {
 
-constexpr std::uint64_t kHistories = 60'000;
+constexpr std::uint64_t kHistories = 30'000;
 
 std::optional<Contradiction> Judge(const std::vector<Operation>& operations) {
   std::vector<const Operation*> pointers;

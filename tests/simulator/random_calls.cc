@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <string>
 #include <utility>
 
@@ -156,6 +155,16 @@ class RandomSlot {
   std::int64_t now_ms_ = 10;
 };
 
+Heard AnyAnswer(Random& random, Kind kind) {
+  const std::vector<Heard> answers =
+      kind == Kind::kBegin ? std::vector{Heard::kExecute, Heard::kReplay, Heard::kInFlight,
+                                         Heard::kMismatch, Heard::kDone}
+      : kind == Kind::kSettle
+          ? std::vector{Heard::kDone, Heard::kReplay, Heard::kStaleFence, Heard::kNotFound}
+          : std::vector{Heard::kReplay, Heard::kInFlight, Heard::kNotFound};
+  return answers[random.Below(answers.size())];
+}
+
 }  // namespace
 
 std::vector<Operation> RandomCalls(Random& random, std::size_t count) {
@@ -163,9 +172,6 @@ std::vector<Operation> RandomCalls(Random& random, std::size_t count) {
 }
 
 void Corrupt(Random& random, std::vector<Operation>& operations) {
-  static constexpr std::array<Heard, 7> kAnswers = {
-      Heard::kExecute,    Heard::kReplay,   Heard::kInFlight, Heard::kDone,
-      Heard::kStaleFence, Heard::kNotFound, Heard::kMismatch};
   for (std::uint64_t changes = 1 + random.Below(2); changes > 0; --changes) {
     Operation& call = operations[random.Below(operations.size())];
     Operation& other = operations[random.Below(operations.size())];
@@ -177,10 +183,10 @@ void Corrupt(Random& random, std::vector<Operation>& operations) {
         call.fence -= std::min<std::uint64_t>(call.fence, random.Below(3));
         break;
       case 1:
-        call.run_id = other.run_id;
+        if (!other.run_id.empty()) call.run_id = other.run_id;
         break;
       case 2:
-        if (heard) call.answer = kAnswers[random.Below(kAnswers.size())];
+        if (heard) call.answer = AnyAnswer(random, call.kind);
         break;
       case 3:
         call.answer_body = random.OneIn(2) ? "x" : "y";
