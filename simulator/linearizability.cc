@@ -38,6 +38,7 @@ Bound Earlier(Bound one, Bound other) {
 struct Fence {
   std::uint64_t number = 0;
   std::string_view run_id;
+  const Operation* shower = nullptr;   // a call that was told of it
   const Operation* claimer = nullptr;  // heard that it is the owner
   const Operation* settler = nullptr;  // heard that its outcome was accepted
   const Operation* teller = nullptr;   // the first that told the outcome
@@ -82,20 +83,19 @@ class SlotOrder {
     Collect();
     CheckRuns();
     for (const Operation* operation : operations_) Place(*operation);
+    FindClaimers();
     FindSettlers();
     CheckTakeUps();
     if (!found_) CheckOrder();
-    if (found_) return std::move(found_);
-    const std::vector<Bound> latest = LatestClaims();
-    CheckClaimers(latest);
-    CheckMissed(Presences(latest));
+    if (!found_) CheckMissed(Presences());
     return std::move(found_);
   }
 
  private:
   void Collect() {
     for (const Operation* operation : operations_)
-      if (ShowsFence(*operation)) fences_.push_back({operation->fence, operation->run_id});
+      if (ShowsFence(*operation))
+        fences_.push_back({operation->fence, operation->run_id, operation});
     std::sort(fences_.begin(), fences_.end(),
               [](const Fence& one, const Fence& other) { return one.number < other.number; });
     const auto end = std::unique(
@@ -126,10 +126,8 @@ class SlotOrder {
     for (const Fence& fence : fences_) {
       const bool next = &fence != &fences_.front() && (&fence)[-1].run_id == fence.run_id;
       if (next || runs.insert(fence.run_id).second) continue;
-      for (const Operation* operation : operations_)
-        if (ShowsFence(*operation) && operation->fence == fence.number)
-          Say(*operation, "came back under fence " + std::to_string(fence.number) +
-                              " after another run had taken its place");
+      Say(*fence.shower, "came back under fence " + std::to_string(fence.number) +
+                             " after another run had taken its place");
     }
   }
 
@@ -150,7 +148,7 @@ class SlotOrder {
   }
 
   void PlaceUnheard(const Operation& operation) {
-    if (operation.kind == Kind::kBegin) unheard_begins_.push_back(operation.invoked_ms);
+    if (operation.kind == Kind::kBegin) unheard_begins_.push_back(&operation);
     if (operation.kind == Kind::kSettle) unheard_settles_.push_back(&operation);
   }
 
@@ -227,6 +225,23 @@ class SlotOrder {
                          Told(*fence.teller));
   }
 
+  /// Claims that nobody heard of belong to begins that heard nothing. Whichever it is, the n-th of
+  /// the claims is not before the n-th of the begins.
+  void FindClaimers() {
+    std::sort(unheard_begins_.begin(), unheard_begins_.end(),
+              [](const Operation* one, const Operation* other) {
+                return one->invoked_ms < other->invoked_ms;
+              });
+    auto begin = unheard_begins_.begin();
+    for (Fence& fence : fences_) {
+      if (fence.claimer) continue;
+      if (begin == unheard_begins_.end())
+        return Say(*fence.shower, "knew of fence " + std::to_string(fence.number) +
+                                      ", which nobody had asked for");
+      NotAfter(**begin++, fence, kClaimed);
+    }
+  }
+
   void FindSettlers() {
     for (const Operation* settle : unheard_settles_) {
       Fence* fence = Find(settle->fence);
@@ -282,20 +297,8 @@ class SlotOrder {
     return claims;
   }
 
-  /// Claims that nobody heard of belong to begins that heard nothing, in any order.
-  void CheckClaimers(const std::vector<Bound>& latest) {
-    std::sort(unheard_begins_.begin(), unheard_begins_.end());
-    auto begin = unheard_begins_.begin();
-    for (std::size_t at = 0; at < fences_.size(); ++at) {
-      if (fences_[at].claimer) continue;
-      if (begin == unheard_begins_.end() || *begin > latest[at].at_ms)
-        return Say(*latest[at].by, "knew of fence " + std::to_string(fences_[at].number) +
-                                       ", which nobody had asked for");
-      ++begin;
-    }
-  }
-
-  std::vector<Presence> Presences(const std::vector<Bound>& latest) const {
+  std::vector<Presence> Presences() const {
+    const std::vector<Bound> latest = LatestClaims();
     std::vector<Presence> presences;
     Bound earliest = kAlways;
     for (std::size_t at = 0, first = 0; at < fences_.size(); ++at) {
@@ -326,7 +329,7 @@ class SlotOrder {
 
   const std::vector<const Operation*>& operations_;
   std::vector<Fence> fences_;  // in their order
-  std::vector<std::int64_t> unheard_begins_;
+  std::vector<const Operation*> unheard_begins_;
   std::vector<const Operation*> unheard_settles_;
   std::vector<const Operation*> missed_;  // looked for the slot and found nothing
   std::optional<Contradiction> found_;

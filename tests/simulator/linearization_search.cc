@@ -30,11 +30,11 @@ struct RunState {
 
 /// The slot, exactly: the present run, and all that were.
 struct SlotState {
-  std::string present;  // empty: nothing yet
+  std::string present;  // one of
   std::map<std::string, RunState> runs;
   auto operator<=>(const SlotState&) const = default;
 
-  RunState* Present() { return present.empty() ? nullptr : &runs.at(present); }
+  RunState* Present() { return runs.empty() ? nullptr : &runs.at(present); }
   RunState* Find(const std::string& run_id, std::uint64_t fence) {
     const auto at = runs.find(run_id);
     return at != runs.end() && at->second.fence == fence ? &at->second : nullptr;
@@ -128,7 +128,7 @@ class Search {
   /// What the slot may do without a call: lapse, go, end a call that nobody heard of.
   std::vector<SlotState> ByItself(const SlotState& slot) const {
     std::vector<SlotState> all;
-    if (slot.present.empty() || slot.runs.at(slot.present).gone) return all;
+    if (slot.runs.empty() || slot.runs.at(slot.present).gone) return all;
     const RunState& run = slot.runs.at(slot.present);
     SlotState gone = slot;
     gone.Present()->pending = false;

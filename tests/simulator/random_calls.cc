@@ -183,7 +183,7 @@ void Corrupt(Random& random, std::vector<Operation>& operations) {
         call.fence -= std::min<std::uint64_t>(call.fence, random.Below(3));
         break;
       case 1:
-        if (!other.run_id.empty()) call.run_id = other.run_id;
+        call.run_id = other.run_id;
         break;
       case 2:
         if (heard) call.answer = AnyAnswer(random, call.kind);
