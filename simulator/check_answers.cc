@@ -58,9 +58,9 @@ class AnswersOfKey {
     // Windows of two generations are told apart to within the skew bound.
     if (was.kept_until_ms < 0 || later.returned_ms >= was.kept_until_ms - kSkewBoundMs) return;
     if (IsReplay(later)) {
-      const bool yields = !IsSuccess(earlier.status) && IsSuccess(later.status);
-      const bool lower =
-          later.run_id < earlier.run_id && IsSuccess(later.status) == IsSuccess(earlier.status);
+      const bool yields = !later.strict && !IsSuccess(earlier.status) && IsSuccess(later.status);
+      const bool lower = !later.strict && later.run_id < earlier.run_id &&
+                         IsSuccess(later.status) == IsSuccess(earlier.status);
       if (!yields && !lower)
         Say(later, "answered with another run than " + earlier.run_id + ", which had not lost");
     }

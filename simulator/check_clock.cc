@@ -12,7 +12,7 @@ Violations CheckClock(const History& history) {
     if (fault.kind != Fault::Kind::kClockJump || std::abs(fault.amount) <= 2 * kSkewBoundMs)
       continue;
     for (const Operation& operation : history.operations)
-      if (IsGrant(operation) && operation.region == fault.region &&
+      if (IsGrant(operation) && !operation.strict && operation.region == fault.region &&
           operation.invoked_ms > fault.from_ms && operation.returned_ms < fault.to_ms)
         violations.push_back({"clock",
                               Describe(operation) + " was admitted with the clock off by " +

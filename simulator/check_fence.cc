@@ -13,7 +13,7 @@ Violations CheckFence(const History& history) {
       if (settle->kind != Operation::Kind::kSettle || settle->answer != Operation::Answer::kDone)
         continue;
       const RunFacts& facts = story.runs.at(settle->run_id);
-      if (!facts.home.empty() && facts.home != settle->region)
+      if (!settle->strict && !facts.home.empty() && facts.home != settle->region)
         say(*settle, "was settled away from " + facts.home);
       for (const Operation* grant : story.operations)
         if (IsGrant(*grant) && IsSameMemory(*grant, *settle) && grant->run_id == settle->run_id &&

@@ -8,9 +8,11 @@
 namespace once {
 namespace {
 
-// A lease runs on the node's clock, which may run faster than time by one part in twenty.
-std::int64_t SurelyHeldMillis(std::uint64_t lease_ms) {
-  return static_cast<std::int64_t>(lease_ms) * 19 / 20 - 5;
+// A lease runs on the node's clock, which may run faster than time by one part in twenty. In strict
+// mode it is the leader's, and the next leader's may be ahead of it.
+std::int64_t SurelyHeldMillis(const Operation& owner) {
+  return static_cast<std::int64_t>(owner.lease_ms) * 19 / 20 - 5 -
+         (owner.strict ? kSkewBoundMs : 0);
 }
 
 // The owner said that it was done, or its claim may have given way to another region's answer.
@@ -18,7 +20,7 @@ bool MayBeOver(const StoryOfKey& story, const Operation& owner, std::int64_t by_
   for (const Operation* other : story.operations) {
     if (other->kind != Operation::Kind::kSettle || other->invoked_ms > by_ms) continue;
     if (other->run_id == owner.run_id && other->fence == owner.fence) return true;
-    if (other->region != owner.region && IsSuccess(other->status)) return true;
+    if (!owner.strict && other->region != owner.region && IsSuccess(other->status)) return true;
   }
   return false;
 }
@@ -26,7 +28,7 @@ bool MayBeOver(const StoryOfKey& story, const Operation& owner, std::int64_t by_
 void CheckPair(const StoryOfKey& story, const Operation& first, const Operation& second,
                Violations& violations) {
   if (first.answer == Operation::Answer::kDone) return;  // final at once: CheckExpiry
-  if (second.returned_ms >= first.invoked_ms + SurelyHeldMillis(first.lease_ms)) return;
+  if (second.returned_ms >= first.invoked_ms + SurelyHeldMillis(first)) return;
   if (MayBeOver(story, first, second.returned_ms)) return;
   violations.push_back(
       {"one-winner",
@@ -42,7 +44,7 @@ Violations CheckOneWinner(const History& history) {
     std::set<std::tuple<std::string, std::uint64_t, std::uint32_t>> given;
     for (const Operation* one : story.operations) {
       if (!IsGrant(*one)) continue;
-      if (!given.emplace(one->run_id, one->fence, one->life).second)
+      if (!given.emplace(one->run_id, one->fence, one->strict ? 0 : one->life).second)
         violations.push_back(
             {"one-winner", Describe(*one) + " was given a fence twice", one->returned_ms});
       for (const Operation* other : story.operations)

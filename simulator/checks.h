@@ -27,12 +27,20 @@ Violations CheckExpiry(const History& history);
 /// Retries of one request get one answer, byte for byte, until its run loses: then the winner's.
 /// Another body gets neither, and an outcome that invites a retry is never replayed.
 Violations CheckAnswers(const History& history);
-/// A completion is accepted only under the present fence, and only at home.
+/// A completion is accepted only under the present fence, and in best-effort mode only at home.
 Violations CheckFence(const History& history);
 /// What is over is not answered with again, also when a late message tells of it.
 Violations CheckZombie(const History& history);
-/// While its wall clock is off by more than the bound a node admits nothing new.
+/// While its wall clock is off by more than the bound a node admits nothing new of its own.
 Violations CheckClock(const History& history);
+
+/// Strict mode: what callers of a key saw is what one slot, doing one thing at a time, can have
+/// said (linearizability.h).
+Violations CheckLinearizable(const History& history);
+/// Strict mode: the fences of a key rise, and only the highest one that is known settles.
+Violations CheckFences(const History& history);
+/// Strict mode: what was acknowledged is in every later answer until its retention is over.
+Violations CheckAcknowledged(const History& history);
 
 /// After a directory was replaced: marks what was acknowledged and is in none of those left.
 void NoteLost(const Holdings& left, History& history);

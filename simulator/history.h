@@ -39,6 +39,7 @@ struct Operation {
   std::uint64_t retention_ms = 0;  // asked for by a begin; 0: never expires, or not known
   std::uint64_t lease_ms = 0;      // asked for by a begin
   std::uint32_t life = 0;          // how often the region's directory had been lost by then
+  bool strict = false;             // the slot is replicated by the strict group
   bool lost = false;               // acknowledged, and gone with a directory before a peer had it
 };
 

@@ -75,6 +75,7 @@ Operation ReadOperation(const json::object& line) {
   operation.answer_body = Text(line, "answerBody");
   operation.retention_ms = Figure<std::uint64_t>(line, "retentionMs");
   operation.lease_ms = Figure<std::uint64_t>(line, "leaseMs");
+  operation.strict = Flag(line, "strict");
   return operation;
 }
 

@@ -34,7 +34,8 @@ json::object Json(const Operation& operation) {
           {"status", operation.status},
           {"answerBody", Utf8(operation.answer_body)},
           {"retentionMs", operation.retention_ms},
-          {"leaseMs", operation.lease_ms}};
+          {"leaseMs", operation.lease_ms},
+          {"strict", operation.strict}};
 }
 
 json::object Json(const Fault& fault) {

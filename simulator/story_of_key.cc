@@ -50,6 +50,14 @@ std::map<std::pair<std::string, std::string>, StoryOfKey> StoriesOf(const Histor
   return stories;
 }
 
+std::map<std::pair<std::string, std::string>, std::vector<const Operation*>> StrictOperationsOf(
+    const History& history) {
+  std::map<std::pair<std::string, std::string>, std::vector<const Operation*>> slots;
+  for (const Operation& operation : history.operations)
+    if (operation.strict) slots[{operation.tenant, operation.key}].push_back(&operation);
+  return slots;
+}
+
 std::string Describe(const Operation& operation) {
   return operation.region + " " + operation.tenant + "/" + operation.key + " #" +
          std::to_string(operation.id) + " run " + operation.run_id;

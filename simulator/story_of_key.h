@@ -30,6 +30,9 @@ struct StoryOfKey {
 
 /// By (tenant, key). Points into the history.
 std::map<std::pair<std::string, std::string>, StoryOfKey> StoriesOf(const History& history);
+/// The operations of strict mode, by (tenant, key), in the order of the history. Points into it.
+std::map<std::pair<std::string, std::string>, std::vector<const Operation*>> StrictOperationsOf(
+    const History& history);
 
 inline bool IsFinalStatus(std::uint32_t status) {
   return status >= 200 && status < 500;
@@ -53,8 +56,25 @@ inline bool IsAcceptedSettle(const Operation& operation) {
           operation.answer == Operation::Answer::kReplay);
 }
 
-/// Answered out of one directory: what one of them said, the other knew.
+/// The answer says that its run had the slot under its fence.
+inline bool ShowsFence(const Operation& operation) {
+  if (operation.fence == 0) return false;
+  switch (operation.answer) {
+    case Operation::Answer::kDone:
+    case Operation::Answer::kReplay:
+      return true;
+    case Operation::Answer::kExecute:
+    case Operation::Answer::kInFlight:
+    case Operation::Answer::kMismatch:
+      return operation.kind != Operation::Kind::kSettle;
+    default:
+      return false;
+  }
+}
+
+/// Answered out of one directory, or by the strict group: what one of them said, the other knew.
 inline bool IsSameMemory(const Operation& one, const Operation& other) {
+  if (one.strict && other.strict) return true;
   return one.region == other.region && one.life == other.life;
 }
 

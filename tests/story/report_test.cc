@@ -121,7 +121,8 @@ TEST_F(Report, HistoryHasALineForEachOperationFaultAndLostRun) {
                                    {"status", 0u},
                                    {"answerBody", ""},
                                    {"retentionMs", first.retention_ms},
-                                   {"leaseMs", first.lease_ms}}));
+                                   {"leaseMs", first.lease_ms},
+                                   {"strict", first.strict}}));
   EXPECT_EQ(lines[1 + history.operations.size()].at("fault"), json::value({{"kind", "cut"},
                                                                            {"fromMs", 12000},
                                                                            {"toMs", 31000},
