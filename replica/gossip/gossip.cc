@@ -71,11 +71,11 @@ void Gossip::Undo() {
   if (!MutationOn("undo-forgotten")) journal_.Reload();
   digest_.reset();
   moment_.reset();
-  const std::uint64_t last = KnownUpto(journal_.applied(), journal_.own());
   for (auto& [name, peer] : peers_) {
-    std::deque<Unacknowledged>& own = peer.own[journal_.own()];
-    while (!own.empty() && own.back().last_sequence > last) own.pop_back();
-    if (own.empty()) peer.own.erase(journal_.own());
+    for (auto& [stream, own] : peer.own)
+      while (!own.empty() && own.back().last_sequence > KnownUpto(journal_.applied(), stream))
+        own.pop_back();
+    std::erase_if(peer.own, [](const auto& entry) { return entry.second.empty(); });
   }
 }
 
@@ -93,14 +93,14 @@ void Gossip::Tick() {
   });
   // A block that cannot be read costs this round, not the node.
   try {
-    SayAgain();
-    for (auto& [name, peer] : peers_) SayBack(name, peer);
+    GoOnWithAll();
     CloseOwn();
     UpdateCover();
     if (!replica_.tables().dirty()) Prepare();
-    const bool tell = digest_ && digest_->as_of().sequence() <= KnownUpto(durable_, journal_.own());
-    for (const auto& [name, peer] : peers_) SendTo(name, tell ? &*digest_ : nullptr);
-    if (tell) digest_.reset();
+    std::optional<BucketDigest> told;
+    if (digest_ && digest_->as_of().sequence() <= KnownUpto(durable_, journal_.own()))
+      told.swap(digest_);
+    for (const auto& [name, peer] : peers_) SendTo(name, told ? &*told : nullptr);
     DropWhatAllHave();
   } catch (const KvUnreadable&) {
     digest_.reset();
@@ -199,9 +199,9 @@ void Gossip::AddFrames(const std::string& name, Peer& peer, GossipMessage& messa
     std::vector<SealedFrame> frames = journal_.After(stream, sent.sequence, room);
     if (frames.empty() && !IsSilent(peer)) {
       if (own && now_us - since->second > options_.baseline_ms * 1000)
-        OfferBaseline(stream, acknowledged, message);
+        OfferBaseline(stream, peer, message);
       // Nobody is behind in its own words for any other reason: no need to wait.
-      if (stream.first == name) Return(stream, acknowledged, peer, message);
+      if (stream.first == name) Return(stream, peer, message);
     }
     for (SealedFrame& sealed : frames) {
       if (sealed.last_sequence() > have) break;  // not durable yet

@@ -90,11 +90,14 @@ class Gossip {
     std::uint64_t sequence = 0;
     std::int64_t since_us = 0;  // waiting for so long: since the first of it, or the last progress
   };
-  /// What we hold of the peer's own past, said again for it part by part.
-  struct GiveBack {
+  /// What we hold of a region's claims, said again part by part in our present stream. Whoever has
+  /// all of that needs none of the region's frames up to `held`.
+  struct Retelling {
+    std::string home;
+    Vector held;  // of the home's streams, at first: what comes later is sent itself
     std::uint32_t next_bucket = 0;
     bool under_way = false;           // some of it is not durable yet
-    Vector held;                      // what we had of it at first: what comes later is sent itself
+    bool failed = false;              // and will not be
     std::optional<Stream> last_said;  // when all is: where our stream ...
     std::uint64_t last_sequence = 0;  // ... was by then
   };
@@ -108,8 +111,8 @@ class Gossip {
     std::int64_t held_off_until_us = 0;
     /// Own frames it has not acknowledged, oldest first; coarse when many.
     std::map<Stream, std::deque<Unacknowledged>> own;
-    std::set<std::uint32_t> repair;  // buckets of its that we want again
-    std::shared_ptr<GiveBack> give_back;
+    std::set<std::uint32_t> repair;        // buckets of its that we want again
+    std::shared_ptr<Retelling> give_back;  // of the peer's own past
     std::uint64_t refused = 0;
     std::uint64_t ignored = 0;
     std::uint64_t repaired = 0;
@@ -139,14 +142,22 @@ class Gossip {
   void Refuse(const std::string& name);
   bool IsSilent(const Peer& peer) const;
   void SayNow();
-  // A peer that lacks what the journal no longer has: it is told where to go on, and everything
-  // that this region's claims are is said again after that place.
-  void OfferBaseline(const Stream& stream, std::uint64_t acknowledged, GossipMessage& message);
-  void TakeBaseline(const std::string& from, const Seen& baseline);
-  void SayAgain();
+  // A peer that lacks what the journal no longer has: all of it is said again in a new stream, and
+  // then the peer is told where to go on in the old ones. So whatever a vector covers is there.
+  void OfferBaseline(const Stream& stream, Peer& peer, GossipMessage& message);
   /// The peer lacks some of its own past: it gets what we hold of that, then a baseline.
-  void Return(const Stream& stream, std::uint64_t acknowledged, Peer& peer, GossipMessage& message);
-  void SayBack(const std::string& name, Peer& peer);
+  void Return(const Stream& stream, Peer& peer, GossipMessage& message);
+  void TakeBaseline(const std::string& from, const Seen& baseline);
+  /// Up to where the peer must be told to go on, since the journal begins later; 0: nowhere.
+  std::uint64_t DroppedFor(const Peer& peer, const Stream& stream) const;
+  std::shared_ptr<Retelling> Retell(const std::string& home) const;
+  void RetellOwn(std::uint64_t incarnation);
+  /// Says the next parts.
+  void GoOn(const std::shared_ptr<Retelling>& retelling);
+  void GoOnWithAll();
+  /// A baseline of the stream, if the peer has all that was said for it.
+  bool AddBaseline(const Retelling& retelling, const Stream& stream, const Peer& peer,
+                   GossipMessage& message) const;
   /// We lack some of our own past, and what we now say must not be taken for it.
   void HearOfOurselves(const std::string& from, const Vector& heard);
 
@@ -182,7 +193,7 @@ class Gossip {
   std::optional<Moment> moment_;  // not yet with every member
   std::int64_t covered_ms_ = 0;   // what happened here until then is
   bool saying_ = false;
-  std::uint32_t again_bucket_ = 256;  // the next part to be said again; 256: none
+  std::shared_ptr<Retelling> again_;  // our own claims, for whoever lacks some
   std::uint64_t last_forward_ = 0;
   std::map<std::uint64_t, Replica::Done> forwards_;  // that wait for a reply
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
