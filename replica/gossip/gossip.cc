@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "conflict/mutation.h"
-#include "conflict/window.h"
+#include "replica/ledger/claims.h"
 
 namespace once {
 namespace {
@@ -118,7 +118,8 @@ void Gossip::PrepareDigest() {
   next_bucket_ = (next_bucket_ + 1) & 0xff;
   BucketDigest& digest = digest_.emplace();
   digest.set_bucket(next_bucket_);
-  digest.set_cutoff_ms(replica_.NowMillis());
+  // A clock that is ahead by the bound forgets no more than this leaves out.
+  digest.set_cutoff_ms(replica_.NowMillis() - options_.grace_ms);
   digest.mutable_as_of()->set_origin(options_.region);
   digest.mutable_as_of()->set_incarnation(journal_.own().second);
   digest.mutable_as_of()->set_sequence(KnownUpto(journal_.applied(), journal_.own()));
@@ -150,7 +151,11 @@ GossipMessage Gossip::Compose(Peer& peer) {
     seen->set_origin(stream.first);
     seen->set_incarnation(stream.second);
     seen->set_sequence(sequence);
-    if (stream == Stream{options_.region, 0}) seen->set_closes_after(journal_.closes_after());
+    if (stream != Stream{options_.region, 0}) continue;
+    seen->set_closes_after(journal_.closes_after());
+    if (!EntriesUpto(durable_, stream.first, sequence)
+             .empty())  // whoever closes them keeps our word
+      *seen->mutable_said() = journal_.EntryOf(stream).said();
   }
   for (const std::uint32_t bucket : peer.repair) message.add_repair_buckets(bucket);
   peer.repair.clear();
@@ -223,10 +228,7 @@ std::uint64_t Gossip::DigestOf(const std::string& origin, std::uint32_t bucket,
   replica_.tables().VisitSlots(
       static_cast<std::uint8_t>(bucket), [&](const std::string&, const Slot& slot) {
         for (const Claim& claim : slot.claims()) {
-          const std::int64_t end_ms =
-              claim.state() == PENDING ? RetainedUntil(claim.lease_until_ms(), claim.retention_ms())
-                                       : claim.expires_ms();
-          if (claim.region() != origin || end_ms < cutoff_ms) continue;
+          if (claim.region() != origin || EndOf(claim) < cutoff_ms) continue;
           // Order does not matter, so the sum of well-mixed numbers will do.
           // One version may be two states after a region went on from an earlier one of its own.
           std::uint64_t mixed = 0xcbf29ce484222325u ^ claim.version();

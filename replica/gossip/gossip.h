@@ -43,6 +43,7 @@ struct GossipOptions {
   std::size_t window_bytes = 512 * 1024;  // unacknowledged per peer
   std::size_t message_bytes_max = 4u << 20;
   std::int64_t skew_bound_ms = 1000;
+  std::int64_t grace_ms = 7ll * 24 * 3600 * 1000;  // what ended so long ago may be forgotten
   std::uint64_t journal_changes_max = 20'000'000;  // kept per stream for a peer that is away
   std::int64_t hold_off_ms = 5000;  // a peer that sent something wrong is not listened to
   std::int64_t silence_ms_max = 7ll * 24 * 3600 * 1000;  // beyond it a member is not waited for
@@ -70,7 +71,8 @@ class Gossip {
     double partition_seconds = 0;  // age of the oldest state the peer may be missing
     std::uint64_t unacknowledged = 0;
     std::uint64_t refused = 0;   // messages that were wrong
-    std::uint64_t ignored = 0;   // frames of regions that are not configured here
+    std::uint64_t ignored = 0;   // frames of regions that are not configured here, or that give
+                                 // back what was not lost
     std::uint64_t repaired = 0;  // parts of the key space that were asked for again
   };
   PeerState StateOf(const std::string& peer);
@@ -127,7 +129,7 @@ class Gossip {
   bool Accept(const std::string& from, const GossipMessage& message);
   void Hear(Peer& peer, const std::string& name, const Vector& heard);
   void Take(const std::string& from, SealedFrame sealed);
-  void Merge(const Command& command, SealedFrame sealed);
+  void Merge(const std::string& from, const Command& command, SealedFrame sealed);
   void CompareDigest(const std::string& from, const GossipMessage& message);
   /// Says how far we are and what the peer lacks.
   void SendTo(const std::string& name, const BucketDigest* digest = nullptr);
@@ -148,6 +150,7 @@ class Gossip {
   /// The peer lacks some of its own past: it gets what we hold of that, then a baseline.
   void Return(const Stream& stream, Peer& peer, GossipMessage& message);
   void TakeBaseline(const std::string& from, const Seen& baseline);
+  bool HaveLost(const Seen& ours) const;
   /// Up to where the peer must be told to go on, since the journal begins later; 0: nowhere.
   std::uint64_t DroppedFor(const Peer& peer, const Stream& stream) const;
   std::shared_ptr<Retelling> Retell(const std::string& home) const;

@@ -36,6 +36,11 @@ inline constexpr std::size_t kFrameChangesMax = 256;
 /// fits a message.
 inline constexpr std::size_t kFrameBytesMax = 256 * 1024;
 
+/// What is signed to say that a stream has come to `sequence`, with that frame.
+std::string SaidBytes(const Stream& stream, std::uint64_t sequence, const std::string& frame_hash);
+std::string HashOf(const SealedFrame& sealed);
+std::uint64_t LastSequence(const Frame& frame);
+
 /// Signs with this region's key.
 using Sign = std::function<std::string(const std::string& bytes)>;
 
@@ -62,19 +67,25 @@ class Journal {
   /// True when `frame` is the next of its stream, or overlaps it; false for a gap, a repetition and
   /// whatever comes late of a closed stream.
   bool IsNext(const Frame& frame) const;
-  /// Goes on with a stream after `sequence`, leaving out what it has not heard of it.
-  void SkipTo(const Stream& stream, std::uint64_t sequence);
+  /// Goes on with a stream after the baseline, leaving out what it has not heard of it.
+  void SkipTo(const Seen& baseline);
   /// Remembers a foreign frame that is being merged, in the batch that merges it.
   void Keep(const Frame& frame, SealedFrame sealed);
 
-  /// Every incarnation of `origin` up to `upto` is known in full: their entries and frames go.
-  void Close(const std::string& origin, std::uint64_t upto);
+  /// Every incarnation of the origin up to the sequence is known in full: their entries and frames
+  /// go.
+  void Close(const Seen& upto);
   /// The same for this region's own, but the entries stay until DropClosed, so that the others can
   /// see what they need to have.
   void BeginClosing(std::uint64_t upto);
-  void DropClosed() { Close(region_, KnownUpto(applied_, {region_, 0})); }
+  void DropClosed() { Close(EntryOf({region_, 0})); }
   /// Up to where this region's own were closed before the last BeginClosing.
   std::uint64_t closes_after() const { return closes_after_; }
+
+  /// The stream's entry with its origin's word.
+  Seen EntryOf(const Stream& stream) const;
+  /// An entry of an own stream, up to `sequence`.
+  Seen SignedEntry(const Stream& stream, std::uint64_t sequence) const;
 
   /// Frames of `stream` after the one that ends with `after`, in order, of about `bytes_max` in all
   /// but at least one; empty when there are none, or when they have been dropped. Frames travel
@@ -96,6 +107,7 @@ class Journal {
  private:
   void Append(const Frame& frame, SealedFrame sealed);
   void Seal(Frame frame);
+  void AddHeld(const std::string& home, Frame& frame) const;
   std::optional<Change> ChangeOf(const std::string& hash, const std::string& run_id);
 
   Tables& tables_;

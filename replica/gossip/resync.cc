@@ -32,10 +32,10 @@ bool Gossip::AddBaseline(const Retelling& retelling, const Stream& stream, const
   if (!retelling.last_said || sequence <= KnownUpto(peer.acknowledged, stream) ||
       KnownUpto(peer.acknowledged, *retelling.last_said) < retelling.last_sequence)
     return false;
-  Seen* baseline = message.add_baselines();
-  baseline->set_origin(stream.first);
-  baseline->set_incarnation(stream.second);
-  baseline->set_sequence(sequence);
+  Seen& baseline = *message.add_baselines();
+  const bool own = stream.first == options_.region;
+  baseline = own ? journal_.SignedEntry(stream, sequence) : journal_.EntryOf(stream);
+  baseline.set_sequence(sequence);
   return true;
 }
 
@@ -58,20 +58,27 @@ void Gossip::Return(const Stream& stream, Peer& peer, GossipMessage& message) {
   AddBaseline(*peer.give_back, stream, peer, message);
 }
 
-// Only the origin may say so of its own streams, or whoever gave ours back to us of ours; the
-// transport knows who speaks.
+// Only the origin may say so of its own streams, as the transport knows; of ours, whoever gave them
+// back to us, if we did say so much.
 void Gossip::TakeBaseline(const std::string& from, const Seen& baseline) {
   const Stream stream{baseline.origin(), baseline.incarnation()};
   const bool ours = stream.first == options_.region;
   if (!ours && stream.first != from) return Refuse(from);
   if (KnownUpto(journal_.applied(), stream) >= baseline.sequence()) return;
   const std::uint64_t upto = stream.second == 0 ? baseline.sequence() : stream.second;
-  if (ours && upto >= journal_.own().second) return;
-  if (stream.second == 0)
-    journal_.Close(stream.first, baseline.sequence());
-  else
-    journal_.SkipTo(stream, baseline.sequence());
+  if (ours && (upto >= journal_.own().second || !HaveLost(baseline))) return;
+  stream.second == 0 ? journal_.Close(baseline) : journal_.SkipTo(baseline);
   replica_.Read([](Tables&) {}, [] {});
+}
+
+// Only our own word proves that we lost something.
+bool Gossip::HaveLost(const Seen& ours) const {
+  const Stream stream{ours.origin(), ours.incarnation()};
+  const Said& said = ours.said();
+  return stream.first == options_.region && ours.sequence() <= said.sequence() &&
+         KnownUpto(journal_.applied(), stream) < ours.sequence() &&
+         verify_(stream.first, SaidBytes(stream, said.sequence(), said.frame_hash()),
+                 said.signature());
 }
 
 void Gossip::HearOfOurselves(const std::string& from, const Vector& heard) {
