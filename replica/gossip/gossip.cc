@@ -141,7 +141,7 @@ void Gossip::SayNow() {
   });
 }
 
-GossipMessage Gossip::Compose(Peer& peer) {
+GossipMessage Gossip::Compose(const std::string& name, Peer& peer) {
   GossipMessage message;
   message.set_format(kMessageFormat);
   message.set_from(options_.region);
@@ -151,6 +151,10 @@ GossipMessage Gossip::Compose(Peer& peer) {
     seen->set_origin(stream.first);
     seen->set_incarnation(stream.second);
     seen->set_sequence(sequence);
+    // The peer's own, and it does not say that it has so much: it gets its word.
+    const auto theirs = peer.acknowledged.find(stream);
+    if (stream.first == name && (theirs == peer.acknowledged.end() || theirs->second < sequence))
+      *seen->mutable_said() = journal_.EntryOf(stream).said();
     if (stream != Stream{options_.region, 0}) continue;
     seen->set_closes_after(journal_.closes_after());
     if (!EntriesUpto(durable_, stream.first, sequence)
@@ -164,7 +168,7 @@ GossipMessage Gossip::Compose(Peer& peer) {
 
 void Gossip::SendTo(const std::string& name, const BucketDigest* digest) {
   Peer& peer = peers_[name];
-  GossipMessage message = Compose(peer);
+  GossipMessage message = Compose(name, peer);
   if (digest) *message.mutable_digest() = *digest;
   if (transport_.Unsent(name) < options_.window_bytes) AddFrames(name, peer, message);
   transport_.Send(name, message.SerializeAsString());
@@ -176,7 +180,7 @@ void Gossip::SendWhatIsLacking(const std::string& name) {
   GossipMessage frames;
   AddFrames(name, peer, frames);
   if (frames.frames_size() == 0) return;
-  GossipMessage message = Compose(peer);
+  GossipMessage message = Compose(name, peer);
   message.mutable_frames()->Swap(frames.mutable_frames());
   transport_.Send(name, message.SerializeAsString());
 }

@@ -135,7 +135,7 @@ class Gossip {
   void SendTo(const std::string& name, const BucketDigest* digest = nullptr);
   /// The same, but only if there is something that it lacks and that may go now.
   void SendWhatIsLacking(const std::string& name);
-  GossipMessage Compose(Peer& peer);
+  GossipMessage Compose(const std::string& name, Peer& peer);
   void AddFrames(const std::string& name, Peer& peer, GossipMessage& message);
   void AwaitAcknowledgement(const Stream& stream, std::uint64_t last_sequence,
                             std::int64_t made_us);
@@ -151,6 +151,8 @@ class Gossip {
   void Return(const Stream& stream, Peer& peer, GossipMessage& message);
   void TakeBaseline(const std::string& from, const Seen& baseline);
   bool HaveLost(const Seen& ours) const;
+  /// What we closed may have been more: we were restored since, or all had lost it.
+  void Reopen(const Seen& ours);
   /// Up to where the peer must be told to go on, since the journal begins later; 0: nowhere.
   std::uint64_t DroppedFor(const Peer& peer, const Stream& stream) const;
   std::shared_ptr<Retelling> Retell(const std::string& home) const;

@@ -84,6 +84,7 @@ void Gossip::Receive(const std::string& from, const std::string& bytes) {
 
 void Gossip::Heed(Peer& peer, const std::string& from, GossipMessage& message) {
   if (message.repair_buckets_size() > kBuckets) return Refuse(from);
+  for (const Seen& seen : message.seen()) Reopen(seen);
   Hear(peer, from, ToVector(message.seen()));
   for (const Seen& baseline : message.baselines()) TakeBaseline(from, baseline);
   for (SealedFrame& sealed : *message.mutable_frames()) Take(from, std::move(sealed));

@@ -173,9 +173,8 @@ void Journal::SkipTo(const Seen& baseline) {
                  baseline.SerializeAsString());
 }
 
-Seen Journal::EntryOf(const Stream& stream) const {
+Seen Journal::ReadSeen(const std::string& key) const {
   Seen seen;
-  const std::string key = keys::Seen(stream.first, stream.second);
   tables_.ScanRaw(key, keys::After(key), [&seen](std::string_view, std::string_view value) {
     if (!seen.ParseFromArray(value.data(), static_cast<int>(value.size())))
       throw KvUnreadable("a version vector does not parse");
@@ -206,12 +205,28 @@ void Journal::Close(const Seen& upto) {
     DropUpto(stream, sequence);
     dropped_.erase(stream);
     applied_.erase(stream);
+    if (upto.origin() == region_)
+      tables_.PutRaw(keys::Closed(stream.first, stream.second),
+                     EntryOf(stream).SerializeAsString());
     tables_.EraseRaw(keys::Seen(stream.first, stream.second));
   }
   Seen closed = upto;
   closed.set_closes_after(upto.sequence());
   if (upto.origin() == region_) closes_after_ = upto.sequence();
   SkipTo(closed);
+}
+
+std::uint64_t Journal::SpokenUpto(const Stream& own) const {
+  if (const auto at = applied_.find(own); at != applied_.end()) return at->second;
+  return ReadSeen(keys::Closed(own.first, own.second)).sequence();
+}
+
+void Journal::Reopen(const Stream& own) {
+  Seen seen;
+  seen.set_origin(own.first);
+  seen.set_incarnation(own.second);
+  seen.set_sequence(SpokenUpto(own));
+  SkipTo(seen);
 }
 
 std::vector<SealedFrame> Journal::After(const Stream& stream, std::uint64_t after,

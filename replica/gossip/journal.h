@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "replica/gossip/message.pb.h"
+#include "replica/storage/keys.h"
 #include "replica/storage/tables.h"
 
 namespace once {
@@ -79,11 +80,17 @@ class Journal {
   /// see what they need to have.
   void BeginClosing(std::uint64_t upto);
   void DropClosed() { Close(EntryOf({region_, 0})); }
+  /// How far this region has spoken in one of its streams, closed or not.
+  std::uint64_t SpokenUpto(const Stream& own) const;
+  /// A peer has more of it than was spoken: it is lacking after all, until that is back.
+  void Reopen(const Stream& own);
   /// Up to where this region's own were closed before the last BeginClosing.
   std::uint64_t closes_after() const { return closes_after_; }
 
   /// The stream's entry with its origin's word.
-  Seen EntryOf(const Stream& stream) const;
+  Seen EntryOf(const Stream& stream) const {
+    return ReadSeen(keys::Seen(stream.first, stream.second));
+  }
   /// An entry of an own stream, up to `sequence`.
   Seen SignedEntry(const Stream& stream, std::uint64_t sequence) const;
 
@@ -107,6 +114,7 @@ class Journal {
  private:
   void Append(const Frame& frame, SealedFrame sealed);
   void Seal(Frame frame);
+  Seen ReadSeen(const std::string& key) const;
   void AddHeld(const std::string& home, Frame& frame) const;
   std::optional<Change> ChangeOf(const std::string& hash, const std::string& run_id);
 

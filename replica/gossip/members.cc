@@ -55,7 +55,10 @@ void Gossip::CloseOwn() {
     if (!peer.heard || theirs != closed) return;
     if (!closing && EntriesUpto(peer.acknowledged, region, incarnation - 1) != old) return;
   }
+  const bool reopened = old.begin()->first.second <= journal_.closes_after();
   closing ? journal_.DropClosed() : journal_.BeginClosing(old.rbegin()->first.second);
+  // The others had closed them as well, and have not heard what came back.
+  if (reopened) RetellOwn(incarnation + 1);
   replica_.Read([](Tables&) {}, [] {});
 }
 

@@ -19,6 +19,10 @@ std::uint64_t Gossip::DroppedFor(const Peer& peer, const Stream& stream) const {
   // It only has to hear that these are closed, and then closes them too.
   const bool closing = !EntriesUpto(durable_, stream.first, KnownUpto(durable_, stream)).empty();
   if (stream.second == 0 && closing && acknowledged == journal_.closes_after()) return 0;
+  // First we get back what it has of us.
+  for (const auto& [own, sequence] :
+       EntriesUpto(peer.acknowledged, stream.first, KnownUpto(durable_, stream)))
+    if (stream.second == 0 && KnownUpto(journal_.applied(), own) < sequence) return 0;
   // What the journal still has is sent as it is; a peer that is further than it last said is not
   // moved by this.
   const std::uint64_t sequence = journal_.KeptFrom(stream) - 1;
@@ -76,9 +80,18 @@ bool Gossip::HaveLost(const Seen& ours) const {
   const Stream stream{ours.origin(), ours.incarnation()};
   const Said& said = ours.said();
   return stream.first == options_.region && ours.sequence() <= said.sequence() &&
-         KnownUpto(journal_.applied(), stream) < ours.sequence() &&
+         journal_.SpokenUpto(stream) < ours.sequence() &&
          verify_(stream.first, SaidBytes(stream, said.sequence(), said.frame_hash()),
                  said.signature());
+}
+
+void Gossip::Reopen(const Seen& ours) {
+  const Stream stream{ours.origin(), ours.incarnation()};
+  if (!ours.has_said() || stream.second == 0 ||
+      KnownUpto(journal_.applied(), stream) != UINT64_MAX || !HaveLost(ours))
+    return;
+  journal_.Reopen(stream);
+  replica_.Read([](Tables&) {}, [] {});
 }
 
 void Gossip::HearOfOurselves(const std::string& from, const Vector& heard) {
