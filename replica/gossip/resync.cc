@@ -40,6 +40,8 @@ bool Gossip::AddBaseline(const Retelling& retelling, const Stream& stream, const
   const bool own = stream.first == options_.region;
   baseline = own ? journal_.SignedEntry(stream, sequence) : journal_.EntryOf(stream);
   baseline.set_sequence(sequence);
+  baseline.set_needs_incarnation(retelling.last_said->second);
+  baseline.set_needs_sequence(retelling.last_sequence);
   return true;
 }
 
@@ -69,6 +71,9 @@ void Gossip::TakeBaseline(const std::string& from, const Seen& baseline) {
   const bool ours = stream.first == options_.region;
   if (!ours && stream.first != from) return Refuse(from);
   if (KnownUpto(journal_.applied(), stream) >= baseline.sequence()) return;
+  if (KnownUpto(journal_.applied(), {from, baseline.needs_incarnation()}) <
+      baseline.needs_sequence())
+    return;  // it is late, or for what we were
   const std::uint64_t upto = stream.second == 0 ? baseline.sequence() : stream.second;
   if (ours && (upto >= journal_.own().second || !HaveLost(baseline))) return;
   stream.second == 0 ? journal_.Close(baseline) : journal_.SkipTo(baseline);
