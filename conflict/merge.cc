@@ -32,6 +32,8 @@ bool StandsOver(const Claim& a, const Claim& b) {
   // Two ends of one run, after its region went on from an earlier state: the first has been told.
   if (IsFinal(a) && a.finalised_ms() != b.finalised_ms())
     return a.finalised_ms() < b.finalised_ms();
+  // The same while it is open: whoever took it up last owns it.
+  if (!IsFinal(a) && a.fence() != b.fence()) return a.fence() > b.fence();
   if (a.version() != b.version()) return (a.version() < b.version()) == IsFinal(a);
   return a.SerializeAsString() < b.SerializeAsString();
 }

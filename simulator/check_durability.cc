@@ -67,9 +67,10 @@ Violations CheckDurability(const History& history, const Holdings& holdings, std
   for (const Operation& operation : history.operations) {
     const auto home = holdings.find(operation.region);
     if (!IsAcknowledged(operation) || operation.lost || home == holdings.end()) continue;
-    // Admitted again with another directory, before it was told of the end: that end stands.
+    // Owners from before and after a directory was replaced do not know of each other: the first
+    // end stands, whichever of them made it.
     const auto first_end = first_ends.find(operation.run_id);
-    if (first_end != first_ends.end() && first_end->second < operation.life) continue;
+    if (first_end != first_ends.end() && first_end->second != operation.life) continue;
     const Claim* claim = Find(home->second, operation);
     const std::int64_t kept_ms =
         released.count(operation.run_id) ? 0 : static_cast<std::int64_t>(operation.retention_ms);
