@@ -29,6 +29,11 @@ bool SameApartFromVersion(const Claim& a, const Claim& b) {
 bool StandsOver(const Claim& a, const Claim& b) {
   if (Identity(a) != Identity(b)) return Identity(a) < Identity(b);
   if (IsFinal(a) != IsFinal(b)) return IsFinal(a);
+  // Two ends of one run, after its region went on from an earlier state: the first has been told.
+  if (IsFinal(a) && a.finalised_ms() != b.finalised_ms())
+    return a.finalised_ms() < b.finalised_ms();
+  // The same while it is open: whoever took it up last owns it.
+  if (!IsFinal(a) && a.fence() != b.fence()) return a.fence() > b.fence();
   if (a.version() != b.version()) return (a.version() < b.version()) == IsFinal(a);
   return a.SerializeAsString() < b.SerializeAsString();
 }

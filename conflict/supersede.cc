@@ -16,16 +16,15 @@ bool GivesWay(const Claim& claim, std::string_view region, std::int64_t now_ms,
   return claim.state() == RETRYABLE && AnswersAt(claim.expires_ms(), now_ms, skew_ms);
 }
 
-/// The end of the latest component that answers with the help of a foreign success.
-std::optional<std::int64_t> ForeignAnswerExpires(const Slot& slot, std::string_view region,
-                                                 std::int64_t now_ms, std::int64_t skew_ms) {
+/// The end of the latest component that answers with a success.
+std::optional<std::int64_t> AnswerExpires(const Slot& slot, std::int64_t now_ms,
+                                          std::int64_t skew_ms) {
   std::optional<std::int64_t> expires_ms;
   for (const Component& component : Components(slot)) {
-    const bool foreign =
-        std::any_of(component.members.begin(), component.members.end(), [&](const Claim* claim) {
-          return claim->state() == COMPLETED && claim->region() != region;
-        });
-    if (foreign && AnswersAt(component.expires_ms, now_ms, skew_ms)) {
+    const bool success =
+        std::any_of(component.members.begin(), component.members.end(),
+                    [](const Claim* claim) { return claim->state() == COMPLETED; });
+    if (success && AnswersAt(component.expires_ms, now_ms, skew_ms)) {
       expires_ms = component.expires_ms;
     }
   }
@@ -36,7 +35,7 @@ std::optional<std::int64_t> ForeignAnswerExpires(const Slot& slot, std::string_v
 
 int Supersede(Slot& slot, std::string_view region, std::int64_t now_ms, std::int64_t skew_ms) {
   if (slot.claims_size() < 2) return 0;
-  const auto expires_ms = ForeignAnswerExpires(slot, region, now_ms, skew_ms);
+  const auto expires_ms = AnswerExpires(slot, now_ms, skew_ms);
   if (!expires_ms) return 0;
   int moved = 0;
   for (Claim& claim : *slot.mutable_claims()) {

@@ -25,7 +25,8 @@ Violations CheckConflictCount(Cluster& cluster, const Holdings& holdings, std::i
     Tables& tables = cluster.replica(region).tables();
     counted += tables.head().conflicts();
     for (const Conflict& conflict : tables.Conflicts(0, kConflictsMax))
-      if (!held.count(conflict.loser()) && RunIdMillis(conflict.loser()) + grace_ms <= now_ms)
+      if (conflict.kind() == LOST && conflict.region() == region && !held.count(conflict.loser()) &&
+          RunIdMillis(conflict.loser()) + grace_ms <= now_ms)
         ++losers;  // forgotten since
   }
   if (counted == losers) return {};

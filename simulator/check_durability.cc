@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "simulator/checks.h"
@@ -29,6 +30,18 @@ std::string Lost(const Operation& operation, const Claim* claim) {
   return stepped ? "" : "forgot that it was settled";
 }
 
+// In which life of its home's directory each run came to its first end.
+std::map<std::string, std::uint32_t> FirstEnds(const History& history) {
+  std::map<std::string, std::uint32_t> lives;
+  for (const Operation& operation : history.operations) {
+    if (!IsAcceptedSettle(operation) || !IsFinalStatus(operation.status) || operation.lost)
+      continue;
+    const auto at = lives.try_emplace(operation.run_id, operation.life).first;
+    at->second = std::min(at->second, operation.life);
+  }
+  return lives;
+}
+
 bool IsAcknowledged(const Operation& operation) {
   return IsGrant(operation) || IsAcceptedSettle(operation);
 }
@@ -50,9 +63,14 @@ Violations CheckDurability(const History& history, const Holdings& holdings, std
   for (const Operation& operation : history.operations)
     if (operation.kind == Operation::Kind::kSettle && operation.status == 0)
       released.insert(operation.run_id);
+  const std::map<std::string, std::uint32_t> first_ends = FirstEnds(history);
   for (const Operation& operation : history.operations) {
     const auto home = holdings.find(operation.region);
     if (!IsAcknowledged(operation) || operation.lost || home == holdings.end()) continue;
+    // Owners from before and after a directory was replaced do not know of each other: the first
+    // end stands, whichever of them made it.
+    const auto first_end = first_ends.find(operation.run_id);
+    if (first_end != first_ends.end() && first_end->second != operation.life) continue;
     const Claim* claim = Find(home->second, operation);
     const std::int64_t kept_ms =
         released.count(operation.run_id) ? 0 : static_cast<std::int64_t>(operation.retention_ms);

@@ -59,6 +59,7 @@ void Cluster::Restart(const std::string& region) {
       *node.metrics);
   GossipOptions gossip = options_.gossip;
   gossip.region = region;
+  gossip.grace_ms = options_.forget_grace_ms;
   gossip.peers.clear();
   for (const std::string& peer : options_.regions)
     if (peer != region) gossip.peers.push_back(peer);

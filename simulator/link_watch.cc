@@ -3,7 +3,6 @@
 #include <algorithm>
 
 namespace once {
-namespace {}  // namespace
 
 LinkWatch::LinkWatch(Cluster& cluster, const Faults& faults, std::int64_t interval_ms)
     : cluster_(cluster),
@@ -46,6 +45,7 @@ void LinkWatch::NoteSaid(const std::string& region) {
 
 void LinkWatch::Excuse(const std::string& region) {
   for (const std::string& from : cluster_.regions()) excused_.insert({from, region});
+  std::erase_if(said_, [&region](const auto& said) { return said.first.first == region; });
 }
 
 void LinkWatch::Compare(const std::string& from, const std::string& to) {

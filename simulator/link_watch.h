@@ -31,7 +31,8 @@ class LinkWatch {
   LinkWatch(Cluster& cluster, const Faults& faults, std::int64_t interval_ms);
 
   void Start();
-  /// Its directory was replaced: what it lacks is no fault of a link until it has caught up once.
+  /// Its directory was replaced: what it lacks is no fault of a link until it has caught up once,
+  /// and what it gets back of its own past is no news.
   void Excuse(const std::string& region);
   const std::vector<Divergence>& divergences() const { return divergences_; }
 

@@ -45,6 +45,8 @@ FaultOptions DrawFaults(Random& random) {
   faults.wild_jump_gap_ms = Gap(random, 5, 8000, 30'000);
   faults.skew_ms_max = random.OneIn(2) ? Between(random, 1, 450) : 0;
   faults.drift_ms_max = random.OneIn(3) ? Between(random, 1, 30) : 0;
+  faults.emptied_gap_ms = Gap(random, 5, 15'000, 60'000);
+  faults.restored_gap_ms = Gap(random, 5, 15'000, 60'000);
   return faults;
 }
 

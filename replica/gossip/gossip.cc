@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "conflict/mutation.h"
-#include "conflict/window.h"
+#include "replica/ledger/claims.h"
 
 namespace once {
 namespace {
@@ -71,11 +71,11 @@ void Gossip::Undo() {
   if (!MutationOn("undo-forgotten")) journal_.Reload();
   digest_.reset();
   moment_.reset();
-  const std::uint64_t last = KnownUpto(journal_.applied(), journal_.own());
   for (auto& [name, peer] : peers_) {
-    std::deque<Unacknowledged>& own = peer.own[journal_.own()];
-    while (!own.empty() && own.back().last_sequence > last) own.pop_back();
-    if (own.empty()) peer.own.erase(journal_.own());
+    for (auto& [stream, own] : peer.own)
+      while (!own.empty() && own.back().last_sequence > KnownUpto(journal_.applied(), stream))
+        own.pop_back();
+    std::erase_if(peer.own, [](const auto& entry) { return entry.second.empty(); });
   }
 }
 
@@ -93,14 +93,14 @@ void Gossip::Tick() {
   });
   // A block that cannot be read costs this round, not the node.
   try {
-    SayAgain();
-    for (auto& [name, peer] : peers_) SayBack(name, peer);
+    GoOnWithAll();
     CloseOwn();
     UpdateCover();
     if (!replica_.tables().dirty()) Prepare();
-    const bool tell = digest_ && digest_->as_of().sequence() <= KnownUpto(durable_, journal_.own());
-    for (const auto& [name, peer] : peers_) SendTo(name, tell ? &*digest_ : nullptr);
-    if (tell) digest_.reset();
+    std::optional<BucketDigest> told;
+    if (digest_ && digest_->as_of().sequence() <= KnownUpto(durable_, journal_.own()))
+      told.swap(digest_);
+    for (const auto& [name, peer] : peers_) SendTo(name, told ? &*told : nullptr);
     DropWhatAllHave();
   } catch (const KvUnreadable&) {
     digest_.reset();
@@ -118,7 +118,8 @@ void Gossip::PrepareDigest() {
   next_bucket_ = (next_bucket_ + 1) & 0xff;
   BucketDigest& digest = digest_.emplace();
   digest.set_bucket(next_bucket_);
-  digest.set_cutoff_ms(replica_.NowMillis());
+  // A clock that is ahead by the bound forgets no more than this leaves out.
+  digest.set_cutoff_ms(replica_.NowMillis() - options_.grace_ms);
   digest.mutable_as_of()->set_origin(options_.region);
   digest.mutable_as_of()->set_incarnation(journal_.own().second);
   digest.mutable_as_of()->set_sequence(KnownUpto(journal_.applied(), journal_.own()));
@@ -140,7 +141,7 @@ void Gossip::SayNow() {
   });
 }
 
-GossipMessage Gossip::Compose(Peer& peer) {
+GossipMessage Gossip::Compose(const std::string& name, Peer& peer) {
   GossipMessage message;
   message.set_format(kMessageFormat);
   message.set_from(options_.region);
@@ -150,7 +151,15 @@ GossipMessage Gossip::Compose(Peer& peer) {
     seen->set_origin(stream.first);
     seen->set_incarnation(stream.second);
     seen->set_sequence(sequence);
-    if (stream == Stream{options_.region, 0}) seen->set_closes_after(journal_.closes_after());
+    // The peer's own, and it does not say that it has so much: it gets its word.
+    const auto theirs = peer.acknowledged.find(stream);
+    if (stream.first == name && (theirs == peer.acknowledged.end() || theirs->second < sequence))
+      *seen->mutable_said() = journal_.EntryOf(stream).said();
+    if (stream != Stream{options_.region, 0}) continue;
+    seen->set_closes_after(journal_.closes_after());
+    if (!EntriesUpto(durable_, stream.first, sequence)
+             .empty())  // whoever closes them keeps our word
+      *seen->mutable_said() = journal_.EntryOf(stream).said();
   }
   for (const std::uint32_t bucket : peer.repair) message.add_repair_buckets(bucket);
   peer.repair.clear();
@@ -159,7 +168,7 @@ GossipMessage Gossip::Compose(Peer& peer) {
 
 void Gossip::SendTo(const std::string& name, const BucketDigest* digest) {
   Peer& peer = peers_[name];
-  GossipMessage message = Compose(peer);
+  GossipMessage message = Compose(name, peer);
   if (digest) *message.mutable_digest() = *digest;
   if (transport_.Unsent(name) < options_.window_bytes) AddFrames(name, peer, message);
   transport_.Send(name, message.SerializeAsString());
@@ -171,7 +180,7 @@ void Gossip::SendWhatIsLacking(const std::string& name) {
   GossipMessage frames;
   AddFrames(name, peer, frames);
   if (frames.frames_size() == 0) return;
-  GossipMessage message = Compose(peer);
+  GossipMessage message = Compose(name, peer);
   message.mutable_frames()->Swap(frames.mutable_frames());
   transport_.Send(name, message.SerializeAsString());
 }
@@ -199,9 +208,9 @@ void Gossip::AddFrames(const std::string& name, Peer& peer, GossipMessage& messa
     std::vector<SealedFrame> frames = journal_.After(stream, sent.sequence, room);
     if (frames.empty() && !IsSilent(peer)) {
       if (own && now_us - since->second > options_.baseline_ms * 1000)
-        OfferBaseline(stream, acknowledged, message);
+        OfferBaseline(stream, peer, message);
       // Nobody is behind in its own words for any other reason: no need to wait.
-      if (stream.first == name) Return(stream, acknowledged, peer, message);
+      if (stream.first == name) Return(stream, peer, message);
     }
     for (SealedFrame& sealed : frames) {
       if (sealed.last_sequence() > have) break;  // not durable yet
@@ -223,10 +232,7 @@ std::uint64_t Gossip::DigestOf(const std::string& origin, std::uint32_t bucket,
   replica_.tables().VisitSlots(
       static_cast<std::uint8_t>(bucket), [&](const std::string&, const Slot& slot) {
         for (const Claim& claim : slot.claims()) {
-          const std::int64_t end_ms =
-              claim.state() == PENDING ? RetainedUntil(claim.lease_until_ms(), claim.retention_ms())
-                                       : claim.expires_ms();
-          if (claim.region() != origin || end_ms < cutoff_ms) continue;
+          if (claim.region() != origin || EndOf(claim) < cutoff_ms) continue;
           // Order does not matter, so the sum of well-mixed numbers will do.
           // One version may be two states after a region went on from an earlier one of its own.
           std::uint64_t mixed = 0xcbf29ce484222325u ^ claim.version();

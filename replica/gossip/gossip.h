@@ -43,6 +43,7 @@ struct GossipOptions {
   std::size_t window_bytes = 512 * 1024;  // unacknowledged per peer
   std::size_t message_bytes_max = 4u << 20;
   std::int64_t skew_bound_ms = 1000;
+  std::int64_t grace_ms = 7ll * 24 * 3600 * 1000;  // what ended so long ago may be forgotten
   std::uint64_t journal_changes_max = 20'000'000;  // kept per stream for a peer that is away
   std::int64_t hold_off_ms = 5000;  // a peer that sent something wrong is not listened to
   std::int64_t silence_ms_max = 7ll * 24 * 3600 * 1000;  // beyond it a member is not waited for
@@ -70,7 +71,8 @@ class Gossip {
     double partition_seconds = 0;  // age of the oldest state the peer may be missing
     std::uint64_t unacknowledged = 0;
     std::uint64_t refused = 0;   // messages that were wrong
-    std::uint64_t ignored = 0;   // frames of regions that are not configured here
+    std::uint64_t ignored = 0;   // frames of regions that are not configured here, or that give
+                                 // back what was not lost
     std::uint64_t repaired = 0;  // parts of the key space that were asked for again
   };
   PeerState StateOf(const std::string& peer);
@@ -90,11 +92,14 @@ class Gossip {
     std::uint64_t sequence = 0;
     std::int64_t since_us = 0;  // waiting for so long: since the first of it, or the last progress
   };
-  /// What we hold of the peer's own past, said again for it part by part.
-  struct GiveBack {
+  /// What we hold of a region's claims, said again part by part in our present stream. Whoever has
+  /// all of that needs none of the region's frames up to `held`.
+  struct Retelling {
+    std::string home;
+    Vector held;  // of the home's streams, at first: what comes later is sent itself
     std::uint32_t next_bucket = 0;
     bool under_way = false;           // some of it is not durable yet
-    Vector held;                      // what we had of it at first: what comes later is sent itself
+    bool failed = false;              // and will not be
     std::optional<Stream> last_said;  // when all is: where our stream ...
     std::uint64_t last_sequence = 0;  // ... was by then
   };
@@ -108,8 +113,8 @@ class Gossip {
     std::int64_t held_off_until_us = 0;
     /// Own frames it has not acknowledged, oldest first; coarse when many.
     std::map<Stream, std::deque<Unacknowledged>> own;
-    std::set<std::uint32_t> repair;  // buckets of its that we want again
-    std::shared_ptr<GiveBack> give_back;
+    std::set<std::uint32_t> repair;        // buckets of its that we want again
+    std::shared_ptr<Retelling> give_back;  // of the peer's own past
     std::uint64_t refused = 0;
     std::uint64_t ignored = 0;
     std::uint64_t repaired = 0;
@@ -124,13 +129,13 @@ class Gossip {
   bool Accept(const std::string& from, const GossipMessage& message);
   void Hear(Peer& peer, const std::string& name, const Vector& heard);
   void Take(const std::string& from, SealedFrame sealed);
-  void Merge(const Command& command, SealedFrame sealed);
+  void Merge(const std::string& from, const Command& command, SealedFrame sealed);
   void CompareDigest(const std::string& from, const GossipMessage& message);
   /// Says how far we are and what the peer lacks.
   void SendTo(const std::string& name, const BucketDigest* digest = nullptr);
   /// The same, but only if there is something that it lacks and that may go now.
   void SendWhatIsLacking(const std::string& name);
-  GossipMessage Compose(Peer& peer);
+  GossipMessage Compose(const std::string& name, Peer& peer);
   void AddFrames(const std::string& name, Peer& peer, GossipMessage& message);
   void AwaitAcknowledgement(const Stream& stream, std::uint64_t last_sequence,
                             std::int64_t made_us);
@@ -139,14 +144,25 @@ class Gossip {
   void Refuse(const std::string& name);
   bool IsSilent(const Peer& peer) const;
   void SayNow();
-  // A peer that lacks what the journal no longer has: it is told where to go on, and everything
-  // that this region's claims are is said again after that place.
-  void OfferBaseline(const Stream& stream, std::uint64_t acknowledged, GossipMessage& message);
-  void TakeBaseline(const std::string& from, const Seen& baseline);
-  void SayAgain();
+  // A peer that lacks what the journal no longer has: all of it is said again in a new stream, and
+  // then the peer is told where to go on in the old ones. So whatever a vector covers is there.
+  void OfferBaseline(const Stream& stream, Peer& peer, GossipMessage& message);
   /// The peer lacks some of its own past: it gets what we hold of that, then a baseline.
-  void Return(const Stream& stream, std::uint64_t acknowledged, Peer& peer, GossipMessage& message);
-  void SayBack(const std::string& name, Peer& peer);
+  void Return(const Stream& stream, Peer& peer, GossipMessage& message);
+  void TakeBaseline(const std::string& from, const Seen& baseline);
+  bool HaveLost(const Seen& ours) const;
+  /// What we closed may have been more: we were restored since, or all had lost it.
+  void Reopen(const Seen& ours);
+  /// Up to where the peer must be told to go on, since the journal begins later; 0: nowhere.
+  std::uint64_t DroppedFor(const Peer& peer, const Stream& stream) const;
+  std::shared_ptr<Retelling> Retell(const std::string& home) const;
+  void RetellOwn(std::uint64_t incarnation);
+  /// Says the next parts.
+  void GoOn(const std::shared_ptr<Retelling>& retelling);
+  void GoOnWithAll();
+  /// A baseline of the stream, if the peer has all that was said for it.
+  bool AddBaseline(const Retelling& retelling, const Stream& stream, const Peer& peer,
+                   GossipMessage& message) const;
   /// We lack some of our own past, and what we now say must not be taken for it.
   void HearOfOurselves(const std::string& from, const Vector& heard);
 
@@ -182,7 +198,7 @@ class Gossip {
   std::optional<Moment> moment_;  // not yet with every member
   std::int64_t covered_ms_ = 0;   // what happened here until then is
   bool saying_ = false;
-  std::uint32_t again_bucket_ = 256;  // the next part to be said again; 256: none
+  std::shared_ptr<Retelling> again_;  // our own claims, for whoever lacks some
   std::uint64_t last_forward_ = 0;
   std::map<std::uint64_t, Replica::Done> forwards_;  // that wait for a reply
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

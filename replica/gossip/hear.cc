@@ -84,6 +84,7 @@ void Gossip::Receive(const std::string& from, const std::string& bytes) {
 
 void Gossip::Heed(Peer& peer, const std::string& from, GossipMessage& message) {
   if (message.repair_buckets_size() > kBuckets) return Refuse(from);
+  for (const Seen& seen : message.seen()) Reopen(seen);
   Hear(peer, from, ToVector(message.seen()));
   for (const Seen& baseline : message.baselines()) TakeBaseline(from, baseline);
   for (SealedFrame& sealed : *message.mutable_frames()) Take(from, std::move(sealed));
@@ -150,16 +151,23 @@ void Gossip::Take(const std::string& from, SealedFrame sealed) {
     return;
   }
   const std::int64_t latest_ms = replica_.NowMillis() + options_.skew_bound_ms;
-  if (!verify_(frame.origin(), sealed.frame(), sealed.signature()) || !IsHonest(frame, latest_ms))
+  if (!verify_(frame.origin(), SaidBytes(stream, LastSequence(frame), HashOf(sealed)),
+               sealed.signature()) ||
+      !IsHonest(frame, latest_ms))
     return Refuse(from);
-  Merge(command, std::move(sealed));
+  Merge(from, command, std::move(sealed));
 }
 
-void Gossip::Merge(const Command& command, SealedFrame sealed) {
+void Gossip::Merge(const std::string& from, const Command& command, SealedFrame sealed) {
   const Frame& frame = command.merge_frame().frame();
   // Also a frame that changes no claim moves the vector: that alone is worth a batch.
   replica_.tables().TouchHead();
-  if (!frame.home().empty() && frame.home() != options_.region) {  // given back to another region
+  // Given back to another region, or to us who lack nothing.
+  const bool ours = frame.home() == options_.region;
+  const bool lacking = ours && std::any_of(frame.held().begin(), frame.held().end(),
+                                           [this](const Seen& held) { return HaveLost(held); });
+  if (!frame.home().empty() && !lacking) {
+    if (ours) ++peers_[from].ignored;
     journal_.Keep(frame, std::move(sealed));
     return replica_.Read([](Tables&) {}, [] {});
   }
@@ -184,11 +192,6 @@ void Gossip::CompareDigest(const std::string& from, const GossipMessage& message
   Peer& peer = peers_[from];
   peer.repair.insert(theirs.bucket());
   ++peer.repaired;
-  // Whether we lack some of its claims there or it lost some is not known: both ways.
-  Command command;
-  command.mutable_reassert()->set_bucket(theirs.bucket());
-  command.mutable_reassert()->set_region(from);
-  replica_.Submit(command, [](const Answer&) {});
 }
 
 }  // namespace once

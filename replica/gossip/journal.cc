@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "conflict/mutation.h"
+#include "replica/api/digest.h"
 #include "replica/env/check.h"
 #include "replica/storage/keys.h"
 
@@ -10,10 +11,6 @@ namespace once {
 namespace {
 
 constexpr std::uint32_t kFrameFormat = 1;
-
-std::uint64_t LastSequence(const Frame& frame) {
-  return frame.first_sequence() + static_cast<std::uint64_t>(frame.changes_size()) - 1;
-}
 
 // What became of the claim in a conflict, for whoever lists conflicts in another region.
 std::optional<Conflict> ConflictOf(Tables& tables, const Slot& slot, const Claim& claim) {
@@ -24,6 +21,19 @@ std::optional<Conflict> ConflictOf(Tables& tables, const Slot& slot, const Claim
 }
 
 }  // namespace
+
+std::string SaidBytes(const Stream& stream, std::uint64_t sequence, const std::string& frame_hash) {
+  return "once said " + keys::Seen(stream.first, stream.second) + keys::Big64(sequence) +
+         frame_hash;
+}
+
+std::string HashOf(const SealedFrame& sealed) {
+  return std::string(Bytes(Sha256(sealed.frame())));
+}
+
+std::uint64_t LastSequence(const Frame& frame) {
+  return frame.first_sequence() + static_cast<std::uint64_t>(frame.changes_size()) - 1;
+}
 
 std::uint64_t KnownUpto(const Vector& vector, const Stream& stream) {
   if (const auto at = vector.find(stream); at != vector.end()) return at->second;
@@ -103,13 +113,20 @@ void Journal::Ship(const Tables::Shipment& shipment) {
         change->has_run() ? change->run().region() : change->claim().region();
     const std::string home = region == region_ ? "" : region;
     if (frame.home() != home) seal();
-    frame.set_home(home);
+    if (!home.empty() && frame.home().empty()) AddHeld(home, frame);
     bytes += change->ByteSizeLong();
     *frame.add_changes() = std::move(*change);
     if (frame.changes_size() == static_cast<int>(kFrameChangesMax) || bytes >= kFrameBytesMax)
       seal();
   }
   seal();
+}
+
+void Journal::AddHeld(const std::string& home, Frame& frame) const {
+  frame.set_home(home);
+  for (auto at = applied_.lower_bound({home, 0}); at != applied_.end() && at->first.first == home;
+       ++at)
+    *frame.add_held() = EntryOf(at->first);
 }
 
 void Journal::Seal(Frame frame) {
@@ -120,7 +137,7 @@ void Journal::Seal(Frame frame) {
   frame.set_stamp_ms(tables_.head().stamp_ms());
   SealedFrame sealed;
   sealed.set_frame(frame.SerializeAsString());
-  sealed.set_signature(sign_(sealed.frame()));
+  sealed.set_signature(sign_(SaidBytes(own(), LastSequence(frame), HashOf(sealed))));
   Append(frame, std::move(sealed));
   if (on_frame) on_frame(LastSequence(frame), frame.stamp_ms());
 }
@@ -137,37 +154,79 @@ void Journal::Keep(const Frame& frame, SealedFrame sealed) {
 }
 
 void Journal::Append(const Frame& frame, SealedFrame sealed) {
-  const Stream stream{frame.origin(), frame.incarnation()};
+  Seen seen;
+  seen.set_origin(frame.origin());
+  seen.set_incarnation(frame.incarnation());
+  seen.set_sequence(LastSequence(frame));
+  seen.mutable_said()->set_sequence(LastSequence(frame));
+  seen.mutable_said()->set_frame_hash(HashOf(sealed));
+  seen.mutable_said()->set_signature(sealed.signature());
   sealed.set_last_sequence(LastSequence(frame));
   tables_.PutRaw(keys::Frame(frame.origin(), frame.incarnation(), frame.first_sequence()),
                  sealed.SerializeAsString());
-  SkipTo(stream, LastSequence(frame));
+  SkipTo(seen);
 }
 
-void Journal::SkipTo(const Stream& stream, std::uint64_t sequence) {
-  applied_[stream] = sequence;
+void Journal::SkipTo(const Seen& baseline) {
+  applied_[{baseline.origin(), baseline.incarnation()}] = baseline.sequence();
+  tables_.PutRaw(keys::Seen(baseline.origin(), baseline.incarnation()),
+                 baseline.SerializeAsString());
+}
+
+Seen Journal::ReadSeen(const std::string& key) const {
+  Seen seen;
+  tables_.ScanRaw(key, keys::After(key), [&seen](std::string_view, std::string_view value) {
+    if (!seen.ParseFromArray(value.data(), static_cast<int>(value.size())))
+      throw KvUnreadable("a version vector does not parse");
+    return false;
+  });
+  return seen;
+}
+
+Seen Journal::SignedEntry(const Stream& stream, std::uint64_t sequence) const {
   Seen seen;
   seen.set_origin(stream.first);
   seen.set_incarnation(stream.second);
   seen.set_sequence(sequence);
-  if (stream == Stream{region_, 0}) seen.set_closes_after(closes_after_);
-  tables_.PutRaw(keys::Seen(stream.first, stream.second), seen.SerializeAsString());
+  seen.mutable_said()->set_sequence(sequence);
+  seen.mutable_said()->set_signature(sign_(SaidBytes(stream, sequence, "")));
+  return seen;
 }
 
 void Journal::BeginClosing(std::uint64_t upto) {
   closes_after_ = KnownUpto(applied_, {region_, 0});
-  SkipTo({region_, 0}, upto);
+  Seen closed = SignedEntry({region_, 0}, upto);
+  closed.set_closes_after(closes_after_);
+  SkipTo(closed);
 }
 
-void Journal::Close(const std::string& origin, std::uint64_t upto) {
-  for (const auto& [stream, sequence] : EntriesUpto(applied_, origin, upto)) {
+void Journal::Close(const Seen& upto) {
+  for (const auto& [stream, sequence] : EntriesUpto(applied_, upto.origin(), upto.sequence())) {
     DropUpto(stream, sequence);
     dropped_.erase(stream);
     applied_.erase(stream);
+    if (upto.origin() == region_)
+      tables_.PutRaw(keys::Closed(stream.first, stream.second),
+                     EntryOf(stream).SerializeAsString());
     tables_.EraseRaw(keys::Seen(stream.first, stream.second));
   }
-  if (origin == region_) closes_after_ = upto;
-  SkipTo({origin, 0}, upto);
+  Seen closed = upto;
+  closed.set_closes_after(upto.sequence());
+  if (upto.origin() == region_) closes_after_ = upto.sequence();
+  SkipTo(closed);
+}
+
+std::uint64_t Journal::SpokenUpto(const Stream& own) const {
+  if (const auto at = applied_.find(own); at != applied_.end()) return at->second;
+  return ReadSeen(keys::Closed(own.first, own.second)).sequence();
+}
+
+void Journal::Reopen(const Stream& own) {
+  Seen seen;
+  seen.set_origin(own.first);
+  seen.set_incarnation(own.second);
+  seen.set_sequence(SpokenUpto(own));
+  SkipTo(seen);
 }
 
 std::vector<SealedFrame> Journal::After(const Stream& stream, std::uint64_t after,

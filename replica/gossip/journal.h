@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "replica/gossip/message.pb.h"
+#include "replica/storage/keys.h"
 #include "replica/storage/tables.h"
 
 namespace once {
@@ -35,6 +36,11 @@ inline constexpr std::size_t kFrameChangesMax = 256;
 /// A frame ends once it holds so much: with the largest answer that may be stored on top it still
 /// fits a message.
 inline constexpr std::size_t kFrameBytesMax = 256 * 1024;
+
+/// What is signed to say that a stream has come to `sequence`, with that frame.
+std::string SaidBytes(const Stream& stream, std::uint64_t sequence, const std::string& frame_hash);
+std::string HashOf(const SealedFrame& sealed);
+std::uint64_t LastSequence(const Frame& frame);
 
 /// Signs with this region's key.
 using Sign = std::function<std::string(const std::string& bytes)>;
@@ -62,19 +68,31 @@ class Journal {
   /// True when `frame` is the next of its stream, or overlaps it; false for a gap, a repetition and
   /// whatever comes late of a closed stream.
   bool IsNext(const Frame& frame) const;
-  /// Goes on with a stream after `sequence`, leaving out what it has not heard of it.
-  void SkipTo(const Stream& stream, std::uint64_t sequence);
+  /// Goes on with a stream after the baseline, leaving out what it has not heard of it.
+  void SkipTo(const Seen& baseline);
   /// Remembers a foreign frame that is being merged, in the batch that merges it.
   void Keep(const Frame& frame, SealedFrame sealed);
 
-  /// Every incarnation of `origin` up to `upto` is known in full: their entries and frames go.
-  void Close(const std::string& origin, std::uint64_t upto);
+  /// Every incarnation of the origin up to the sequence is known in full: their entries and frames
+  /// go.
+  void Close(const Seen& upto);
   /// The same for this region's own, but the entries stay until DropClosed, so that the others can
   /// see what they need to have.
   void BeginClosing(std::uint64_t upto);
-  void DropClosed() { Close(region_, KnownUpto(applied_, {region_, 0})); }
+  void DropClosed() { Close(EntryOf({region_, 0})); }
+  /// How far this region has spoken in one of its streams, closed or not.
+  std::uint64_t SpokenUpto(const Stream& own) const;
+  /// A peer has more of it than was spoken: it is lacking after all, until that is back.
+  void Reopen(const Stream& own);
   /// Up to where this region's own were closed before the last BeginClosing.
   std::uint64_t closes_after() const { return closes_after_; }
+
+  /// The stream's entry with its origin's word.
+  Seen EntryOf(const Stream& stream) const {
+    return ReadSeen(keys::Seen(stream.first, stream.second));
+  }
+  /// An entry of an own stream, up to `sequence`.
+  Seen SignedEntry(const Stream& stream, std::uint64_t sequence) const;
 
   /// Frames of `stream` after the one that ends with `after`, in order, of about `bytes_max` in all
   /// but at least one; empty when there are none, or when they have been dropped. Frames travel
@@ -96,6 +114,8 @@ class Journal {
  private:
   void Append(const Frame& frame, SealedFrame sealed);
   void Seal(Frame frame);
+  Seen ReadSeen(const std::string& key) const;
+  void AddHeld(const std::string& home, Frame& frame) const;
   std::optional<Change> ChangeOf(const std::string& hash, const std::string& run_id);
 
   Tables& tables_;

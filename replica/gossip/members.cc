@@ -55,24 +55,27 @@ void Gossip::CloseOwn() {
     if (!peer.heard || theirs != closed) return;
     if (!closing && EntriesUpto(peer.acknowledged, region, incarnation - 1) != old) return;
   }
+  const bool reopened = old.begin()->first.second <= journal_.closes_after();
   closing ? journal_.DropClosed() : journal_.BeginClosing(old.rbegin()->first.second);
+  // The others had closed them as well, and have not heard what came back.
+  if (reopened) RetellOwn(incarnation + 1);
   replica_.Read([](Tables&) {}, [] {});
 }
 
 void Gossip::CloseTheirs(const std::string& from, const GossipMessage& message) {
   Vector heard;
-  std::uint64_t closes_after = 0;
+  Seen closed;
   for (const Seen& seen : message.seen()) {
     if (seen.origin() != from) continue;
     heard[{from, seen.incarnation()}] = seen.sequence();
-    if (seen.incarnation() == 0) closes_after = seen.closes_after();
+    if (seen.incarnation() == 0) closed = seen;
   }
-  const std::uint64_t upto = KnownUpto(heard, {from, 0});
+  const std::uint64_t upto = closed.sequence();
   const std::uint64_t ours = KnownUpto(journal_.applied(), {from, 0});
   // One who lacks more than the last step is given a baseline instead.
-  if (ours >= upto || ours != closes_after) return;
+  if (ours >= upto || ours != closed.closes_after()) return;
   if (EntriesUpto(journal_.applied(), from, upto) != EntriesUpto(heard, from, upto)) return;
-  journal_.Close(from, upto);
+  journal_.Close(closed);
   replica_.Read([](Tables&) {}, [] {});
 }
 

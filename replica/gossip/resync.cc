@@ -9,40 +9,93 @@ namespace once {
 namespace {
 
 constexpr std::uint32_t kBuckets = 256;
-constexpr std::uint32_t kBucketsPerTick = 4;  // bounds what one interval adds to the journal
+constexpr std::uint64_t kChangesPerTick =
+    2000;  // about: bounds what one interval adds to the journal
 
 }  // namespace
 
-void Gossip::OfferBaseline(const Stream& stream, std::uint64_t acknowledged,
-                           GossipMessage& message) {
+std::uint64_t Gossip::DroppedFor(const Peer& peer, const Stream& stream) const {
+  const std::uint64_t acknowledged = KnownUpto(peer.acknowledged, stream);
   // It only has to hear that these are closed, and then closes them too.
   const bool closing = !EntriesUpto(durable_, stream.first, KnownUpto(durable_, stream)).empty();
-  if (stream.second == 0 && closing && acknowledged == journal_.closes_after()) return;
+  if (stream.second == 0 && closing && acknowledged == journal_.closes_after()) return 0;
+  // First we get back what it has of us.
+  for (const auto& [own, sequence] :
+       EntriesUpto(peer.acknowledged, stream.first, KnownUpto(durable_, stream)))
+    if (stream.second == 0 && KnownUpto(journal_.applied(), own) < sequence) return 0;
   // What the journal still has is sent as it is; a peer that is further than it last said is not
   // moved by this.
   const std::uint64_t sequence = journal_.KeptFrom(stream) - 1;
-  if (sequence <= acknowledged) return;
-  Seen* baseline = message.add_baselines();
-  baseline->set_origin(stream.first);
-  baseline->set_incarnation(stream.second);
-  baseline->set_sequence(sequence);
-  // Once for all that lack something: a round that is under way would miss what it has passed.
-  again_bucket_ = 0;
+  return sequence > acknowledged ? sequence : 0;
 }
 
-// Only the origin may say so of its own streams, or whoever gave ours back to us of ours; the
-// transport knows who speaks.
+bool Gossip::AddBaseline(const Retelling& retelling, const Stream& stream, const Peer& peer,
+                         GossipMessage& message) const {
+  const std::uint64_t sequence =
+      std::min(KnownUpto(retelling.held, stream), journal_.KeptFrom(stream) - 1);
+  if (!retelling.last_said || sequence <= KnownUpto(peer.acknowledged, stream) ||
+      KnownUpto(peer.acknowledged, *retelling.last_said) < retelling.last_sequence)
+    return false;
+  Seen& baseline = *message.add_baselines();
+  const bool own = stream.first == options_.region;
+  baseline = own ? journal_.SignedEntry(stream, sequence) : journal_.EntryOf(stream);
+  baseline.set_sequence(sequence);
+  baseline.set_needs_incarnation(retelling.last_said->second);
+  baseline.set_needs_sequence(retelling.last_sequence);
+  return true;
+}
+
+void Gossip::OfferBaseline(const Stream& stream, Peer& peer, GossipMessage& message) {
+  if (DroppedFor(peer, stream) == 0) return;
+  const bool covers =
+      again_ && KnownUpto(again_->held, stream) > KnownUpto(peer.acknowledged, stream);
+  // Once for all that lack something: a round that is under way would miss what it has passed.
+  if (!covers && (!again_ || again_->last_said)) RetellOwn(journal_.own().second + 1);
+  // What was given back in a stream that the peer leaves out must be given back in another.
+  if (covers && AddBaseline(*again_, stream, peer, message)) peer.give_back.reset();
+}
+
+void Gossip::Return(const Stream& stream, Peer& peer, GossipMessage& message) {
+  const bool lacks_ours = std::any_of(durable_.begin(), durable_.end(), [&](const auto& known) {
+    return known.first.first == options_.region && DroppedFor(peer, known.first) != 0;
+  });
+  if (lacks_ours) return;
+  if (!peer.give_back) peer.give_back = Retell(stream.first);
+  AddBaseline(*peer.give_back, stream, peer, message);
+}
+
+// Only the origin may say so of its own streams, as the transport knows; of ours, whoever gave them
+// back to us, if we did say so much.
 void Gossip::TakeBaseline(const std::string& from, const Seen& baseline) {
   const Stream stream{baseline.origin(), baseline.incarnation()};
   const bool ours = stream.first == options_.region;
   if (!ours && stream.first != from) return Refuse(from);
   if (KnownUpto(journal_.applied(), stream) >= baseline.sequence()) return;
+  if (KnownUpto(journal_.applied(), {from, baseline.needs_incarnation()}) <
+      baseline.needs_sequence())
+    return;  // it is late, or for what we were
   const std::uint64_t upto = stream.second == 0 ? baseline.sequence() : stream.second;
-  if (ours && upto >= journal_.own().second) return;
-  if (stream.second == 0)
-    journal_.Close(stream.first, baseline.sequence());
-  else
-    journal_.SkipTo(stream, baseline.sequence());
+  if (ours && (upto >= journal_.own().second || !HaveLost(baseline))) return;
+  stream.second == 0 ? journal_.Close(baseline) : journal_.SkipTo(baseline);
+  replica_.Read([](Tables&) {}, [] {});
+}
+
+// Only our own word proves that we lost something.
+bool Gossip::HaveLost(const Seen& ours) const {
+  const Stream stream{ours.origin(), ours.incarnation()};
+  const Said& said = ours.said();
+  return stream.first == options_.region && ours.sequence() <= said.sequence() &&
+         journal_.SpokenUpto(stream) < ours.sequence() &&
+         verify_(stream.first, SaidBytes(stream, said.sequence(), said.frame_hash()),
+                 said.signature());
+}
+
+void Gossip::Reopen(const Seen& ours) {
+  const Stream stream{ours.origin(), ours.incarnation()};
+  if (!ours.has_said() || stream.second == 0 ||
+      KnownUpto(journal_.applied(), stream) != UINT64_MAX || !HaveLost(ours))
+    return;
+  journal_.Reopen(stream);
   replica_.Read([](Tables&) {}, [] {});
 }
 
@@ -57,61 +110,63 @@ void Gossip::HearOfOurselves(const std::string& from, const Vector& heard) {
   const auto latest_ms =
       static_cast<std::uint64_t>(replica_.NowMillis() + options_.skew_bound_ms + 1);
   if (highest >> kIncarnationShift > latest_ms) return Refuse(from);
-  journal_.Reincarnate(highest + 1);
+  RetellOwn(highest + 1);
+}
+
+std::shared_ptr<Gossip::Retelling> Gossip::Retell(const std::string& home) const {
+  auto retelling = std::make_shared<Retelling>();
+  retelling->home = home;
+  retelling->held = EntriesUpto(durable_, home, UINT64_MAX);
+  retelling->held[{home, 0}] = KnownUpto(durable_, {home, 0});
+  return retelling;
+}
+
+void Gossip::RetellOwn(std::uint64_t incarnation) {
+  again_ = Retell(options_.region);
+  journal_.Reincarnate(incarnation);
   digest_.reset();
-  again_bucket_ = 0;
 }
 
-void Gossip::Return(const Stream& stream, std::uint64_t acknowledged, Peer& peer,
-                    GossipMessage& message) {
-  if (!peer.give_back) {
-    peer.give_back = std::make_shared<GiveBack>();
-    peer.give_back->held = EntriesUpto(durable_, stream.first, UINT64_MAX);
-    peer.give_back->held[{stream.first, 0}] = KnownUpto(durable_, {stream.first, 0});
-  }
-  const GiveBack& back = *peer.give_back;
-  const std::uint64_t sequence =
-      std::min(KnownUpto(back.held, stream), journal_.KeptFrom(stream) - 1);
-  if (!back.last_said || sequence <= acknowledged ||
-      KnownUpto(peer.acknowledged, *back.last_said) < back.last_sequence)
-    return;
-  Seen* baseline = message.add_baselines();
-  baseline->set_origin(stream.first);
-  baseline->set_incarnation(stream.second);
-  baseline->set_sequence(sequence);
-}
-
-void Gossip::SayBack(const std::string& name, Peer& peer) {
-  const std::shared_ptr<GiveBack> back = peer.give_back;
-  if (!back || back->under_way) return;
-  if (std::all_of(back->held.begin(), back->held.end(), [&peer](const auto& known) {
-        return KnownUpto(peer.acknowledged, known.first) >= known.second;
-      }))
-    return peer.give_back.reset();
-  if (back->last_said) return;
-  back->under_way = true;
-  for (std::uint32_t i = 1; i <= kBucketsPerTick && peer.give_back == back; ++i) {
+void Gossip::GoOn(const std::shared_ptr<Retelling>& retelling) {
+  if (!retelling || retelling->under_way || retelling->last_said) return;
+  retelling->under_way = true;
+  retelling->failed = false;
+  const auto said = [this] {
+    return KnownUpto(journal_.applied(), journal_.own()) + replica_.tables().unshipped();
+  };
+  const std::uint64_t enough = said() + kChangesPerTick;
+  while (retelling->next_bucket < kBuckets && !retelling->failed && said() < enough) {
     Command command;
-    command.mutable_reassert()->set_bucket(back->next_bucket++);
-    command.mutable_reassert()->set_region(name);
-    const bool last = i == kBucketsPerTick;
-    replica_.Submit(command, [this, &peer, back, last, alive = alive_](const Answer& answer) {
-      if (!*alive || peer.give_back != back) return;
-      if (answer.kind != Answer::Kind::kDone) return peer.give_back.reset();
-      if (!last) return;
-      back->under_way = false;
-      if (back->next_bucket < kBuckets) return;
-      back->last_said = journal_.own();
-      back->last_sequence = KnownUpto(durable_, journal_.own());
+    command.mutable_reassert()->set_bucket(retelling->next_bucket++);
+    command.mutable_reassert()->set_region(retelling->home);
+    replica_.Submit(command, [retelling](const Answer& answer) {
+      retelling->failed |= answer.kind != Answer::Kind::kDone;
     });
   }
+  const auto durable = [this, retelling, alive = alive_](Tables&) {
+    if (!*alive) return;
+    retelling->under_way = false;
+    if (retelling->failed) retelling->next_bucket = 0;  // from the start, when there is room
+    if (retelling->next_bucket < kBuckets) return;
+    retelling->last_said = journal_.own();
+    retelling->last_sequence = KnownUpto(durable_, journal_.own());
+  };
+  replica_.Read(durable, [retelling] { retelling->under_way = false; });
 }
 
-void Gossip::SayAgain() {
-  for (std::uint32_t i = 0; i < kBucketsPerTick && again_bucket_ < kBuckets; ++i) {
-    Command command;
-    command.mutable_reassert()->set_bucket(again_bucket_++);
-    replica_.Submit(command, [](const Answer&) {});
+void Gossip::GoOnWithAll() {
+  // Nobody can get any more what it said.
+  if (again_ && again_->last_said && KnownUpto(durable_, *again_->last_said) == UINT64_MAX)
+    again_.reset();
+  GoOn(again_);
+  for (auto& [name, peer] : peers_) {
+    const auto has = [&peer](const auto& known) {
+      return KnownUpto(peer.acknowledged, known.first) >= known.second;
+    };
+    if (peer.give_back &&
+        std::all_of(peer.give_back->held.begin(), peer.give_back->held.end(), has))
+      peer.give_back.reset();
+    GoOn(peer.give_back);
   }
 }
 

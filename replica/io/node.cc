@@ -135,6 +135,7 @@ std::string Node::OpenCluster() {
   GossipOptions gossip;
   gossip.region = config_.region;
   gossip.skew_bound_ms = config_.clock_skew_bound_ms;
+  gossip.grace_ms = config_.forget_grace_ms;
   gossip.silence_ms_max = std::max(config_.forget_grace_ms, kSilenceMsMin);
   for (const PeerAddress& peer : config_.peers) gossip.peers.push_back(peer.region);
   auto key = RegionKey::Load({config_.region, config_.peer_key_file, config_.peer_ca_file,

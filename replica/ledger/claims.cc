@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "conflict/mutation.h"
 #include "conflict/survivor.h"
 #include "conflict/window.h"
-#include "conflict/mutation.h"
 #include "replica/ledger/run_id.h"
 
 namespace once {
@@ -137,18 +137,17 @@ Claim* FindClaim(Slot& slot, std::string_view run_id) {
   return nullptr;
 }
 
+std::int64_t EndOf(const Claim& claim) {
+  if (claim.state() == PENDING) return RetainedUntil(claim.lease_until_ms(), claim.retention_ms());
+  if (claim.state() == RELEASED) return std::max(claim.finalised_ms(), claim.lease_until_ms());
+  // A state that this build does not know is kept, as Forget keeps it.
+  if (!IsFinal(claim) && claim.state() != RETRYABLE && claim.state() != SUPERSEDED) return kNeverMs;
+  return claim.expires_ms();
+}
+
 std::int64_t LatestEnd(const Slot& slot) {
-  const auto end_of = [](const Claim& claim) {
-    if (claim.state() == PENDING)
-      return RetainedUntil(claim.lease_until_ms(), claim.retention_ms());
-    if (claim.state() == RELEASED) return std::max(claim.finalised_ms(), claim.lease_until_ms());
-    // A state that this build does not know is kept, as Forget keeps it.
-    if (!IsFinal(claim) && claim.state() != RETRYABLE && claim.state() != SUPERSEDED)
-      return kNeverMs;
-    return claim.expires_ms();
-  };
   std::int64_t end_ms = 0;
-  for (const Claim& claim : slot.claims()) end_ms = std::max(end_ms, end_of(claim));
+  for (const Claim& claim : slot.claims()) end_ms = std::max(end_ms, EndOf(claim));
   return end_ms;
 }
 

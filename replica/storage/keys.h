@@ -72,6 +72,10 @@ inline std::string Frame(std::string_view origin, std::uint64_t incarnation,
 inline std::string Seen(std::string_view origin, std::uint64_t incarnation) {
   return "v" + Part(origin) + Big64(incarnation);
 }
+/// How far an own incarnation that is closed had come.
+inline std::string Closed(std::string_view origin, std::uint64_t incarnation) {
+  return "o" + Part(origin) + Big64(incarnation);
+}
 
 /// What an expiry entry points at.
 enum class Expiring : char { kSlot = 's', kRun = 'r' };

@@ -99,6 +99,7 @@ class Tables {
     shipper_ = std::move(shipper);
     rolled_back_ = std::move(rolled_back);
   }
+  std::size_t unshipped() const { return shipment_.size(); }
 
   void PutExpiry(keys::Expiring kind, std::int64_t at_ms, std::string_view id);
   void EraseExpiry(keys::Expiring kind, std::int64_t at_ms, std::string_view id);

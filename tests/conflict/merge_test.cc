@@ -85,6 +85,19 @@ TEST(Merge, AFinalClaimDoesNotChange) {
   ExpectCollision(done, prolonged);
 }
 
+TEST(Merge, S_30_OfTwoEndsOfOneRunTheFirstStands) {
+  Claim first = Success("a", "eu", 0, 24);
+  first.set_version(4);
+  first.set_finalised_ms(5);
+  Claim second = Success("a", "eu", 0, 24);
+  second.set_version(3);
+  second.set_finalised_ms(9);
+  ExpectCollision(first, second);
+  Slot slot = SlotOf({second});
+  EXPECT_EQ(MergeClaim(slot, first), Merged::kCollision);
+  EXPECT_EQ(slot.claims(0).finalised_ms(), 5);
+}
+
 TEST(Merge, AFinalStateRepeatedUnderAnotherVersionIsNoCollision) {
   const Claim done = Success("a", "eu", 0, 24);
   Claim again = done;

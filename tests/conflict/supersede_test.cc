@@ -30,16 +30,21 @@ TEST(Supersede, OnlyTheHomeRegionMovesAClaim) {
   EXPECT_EQ(slot.claims(0).state(), PENDING);
 }
 
-TEST(Supersede, OnlyAForeignSuccessThatStillAnswersDoesIt) {
+TEST(Supersede, OnlyASuccessThatStillAnswersDoesIt) {
   Slot failed = SlotOf({Pending("a", "eu", 0, 10), Failure("b", "us", 1, 25)});
   EXPECT_EQ(Supersede(failed, "eu", 5, 2), 0);
   Slot pending = SlotOf({Pending("a", "eu", 0, 10), Pending("b", "us", 1, 25)});
   EXPECT_EQ(Supersede(pending, "eu", 5, 2), 0);
-  Slot own = SlotOf({Pending("a", "eu", 30, 40), Success("b", "eu", 1, 25)});
-  EXPECT_EQ(Supersede(own, "eu", 26, 2), 0);
   Slot expired = SlotOf({Pending("a", "eu", 27, 40), Success("b", "us", 1, 25)});
   EXPECT_EQ(Supersede(expired, "eu", 27, 2), 0);
   EXPECT_EQ(Supersede(expired, "eu", 26, 2), 1);
+}
+
+TEST(Supersede, S_49_AnOwnSuccessThatWasGivenBackDoesItToo) {
+  Slot own = SlotOf({Pending("a", "eu", 10, 40), Success("b", "eu", 1, 25)});
+  EXPECT_EQ(Supersede(own, "eu", 27, 2), 0);
+  EXPECT_EQ(Supersede(own, "eu", 26, 2), 1);
+  EXPECT_EQ(RunIdOf(RedirectOf(own, "a")), "b");
 }
 
 TEST(Supersede, FinalClaimsMarkersAndClosedRetryablesStay) {

@@ -281,11 +281,39 @@ TEST_F(Hostile, S_57_WhatIsGivenBackIsForItsHomeAlone) {
   ap_.Say("eu", frame);
   EXPECT_EQ(Refused(), 0u);
   EXPECT_EQ(story_.SlotIn("eu", "k1"), nullptr) << "not from a third region";
-  ap_.Say("us", frame);
-  ASSERT_NE(story_.SlotIn("us", "k1"), nullptr);
   *frame.add_changes() = ap_.FrameOf(ap_.Claim(), "k2").changes(0);
   frame.set_first_sequence(2);
   ExpectFrameRefused(frame, "k2");
+}
+
+TEST_F(Hostile, S_57_ARegionThatLostNothingTakesNothingBack) {
+  story_.Claim("eu", "k1");
+  story_.Run(500);
+  const Journal& journal = story_.cluster.gossip("eu").journal();
+  const Seen had = story_.cluster.gossip("us").journal().EntryOf(journal.own());
+  ASSERT_EQ(had.sequence(), KnownUpto(journal.applied(), journal.own()));
+  Seen more = had;  // as if it had said more than it signed
+  more.set_sequence(had.sequence() + 1);
+  Seen forged = more;
+  forged.mutable_said()->set_sequence(more.sequence());
+  Seen earlier = had;  // a stream that it does not know
+  earlier.set_incarnation(had.incarnation() - 1);
+  Claim claim = ap_.Claim();
+  claim.set_region("eu");
+  claim.set_run_id(MintRunId(claim.created_ms(), "eu", 7));
+  Frame frame = ap_.FrameOf(claim, "planted");
+  frame.set_home("eu");
+  for (const Seen& held : {had, more, forged, earlier}) *frame.add_held() = held;
+  GossipMessage message = ap_.Message();
+  *message.add_frames() = ap_.Seal(frame);
+  *message.add_baselines() = earlier;
+  ap_.Say("eu", message);
+  EXPECT_EQ(Refused(), 0u);
+  EXPECT_EQ(story_.cluster.gossip("eu").StateOf("ap").ignored, 1u);
+  EXPECT_EQ(story_.SlotIn("eu", "planted"), nullptr);
+  EXPECT_EQ(KnownUpto(journal.applied(), {"eu", earlier.incarnation()}), 0u);
+  EXPECT_EQ(KnownUpto(journal.applied(), {"ap", frame.incarnation()}), 1u)
+      << "heard, and passed on";
 }
 
 TEST_F(Hostile, S_58_AFloorFromTheFutureIsRefused) {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "replica/gossip/message.pb.h"
+#include "replica/gossip/journal.h"
 #include "replica/ledger/run_id.h"
 #include "replica/storage/keys.h"
 #include "tests/story/story.h"
@@ -59,7 +59,8 @@ class Impostor {
   SealedFrame Seal(const Frame& frame) {
     SealedFrame sealed;
     sealed.set_frame(frame.SerializeAsString());
-    sealed.set_signature(Signature(sealed.frame()));
+    sealed.set_signature(Signature(
+        SaidBytes({frame.origin(), frame.incarnation()}, LastSequence(frame), HashOf(sealed))));
     return sealed;
   }
 

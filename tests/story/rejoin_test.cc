@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "simulator/checks.h"
+#include "simulator/oracle.h"
 #include "tests/story/story.h"
 
 namespace once {
@@ -305,8 +306,11 @@ TEST_P(RejoinAnyhow, S_30_S_49_InTheEndAllAgreeAndEveryLoserIsCountedOnce) {
   story_.cluster.Heal();
   story_.Run(600'000);  // every part of the key space is compared
   ASSERT_TRUE(story_.RunUntilQuiet());
-  for (const Violation& violation : CheckSurvivor(story_.cluster)) ADD_FAILURE() << violation.what;
-  for (const Violation& violation : CheckConflictCount(story_.cluster))
+  const Holdings holdings = ReadHoldings(story_.cluster);
+  for (const Violation& violation : CheckSurvivor(story_.cluster, holdings))
+    ADD_FAILURE() << violation.what;
+  for (const Violation& violation :
+       CheckConflictCount(story_.cluster, holdings, story_.cluster.options().forget_grace_ms))
     ADD_FAILURE() << violation.what;
   for (const std::string& region : story_.cluster.regions()) {
     EXPECT_EQ(story_.cluster.gossip(region).journal().CountFrames(), 0u) << region;

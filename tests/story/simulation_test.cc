@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <set>
 #include <sstream>
 #include <string>
 
@@ -51,10 +50,7 @@ TEST(Simulation, EverySeedThatOnceFailedHolds) {
 TEST(Simulation, EveryScenarioHolds) {
   const std::vector<Scenario> scenarios = ListScenarios();
   EXPECT_GE(scenarios.size(), 25u);
-  // They hold only once a region gets its own past back from its peers.
-  const std::set<std::string> early = {"emptied-directory", "restored-backup"};
   for (const Scenario& scenario : scenarios) {
-    if (early.count(scenario.name)) continue;
     const auto options = LoadScenario(scenario.name, 7);
     ASSERT_TRUE(std::holds_alternative<RunOptions>(options)) << std::get<std::string>(options);
     const History history = Simulate(std::get<RunOptions>(options));
