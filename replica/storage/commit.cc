@@ -8,7 +8,6 @@ namespace once {
 namespace {
 
 constexpr int kGatherRounds = 3;
-constexpr std::size_t kEnoughCallers = 16;
 
 }  // namespace
 
@@ -37,12 +36,9 @@ void Commit::WhenAllDurable(Done done) {
 
 // Posted, not called: whatever the event loop already holds is applied first and shares the sync.
 // Callers that were just answered come back within microseconds; a few turns of the loop let them
-// in too, instead of splitting the callers into two groups that wait for each other's syncs. With
-// enough of them the disk starts at once, and works while the loop goes on with the rest.
+// in too, instead of splitting the callers into two groups that wait for each other's syncs.
 void Commit::Schedule() {
-  if (syncing_ || failed_ || !tables_.dirty()) return;
-  if (waiting_.size() >= kEnoughCallers) return Flush();
-  if (scheduled_) return;
+  if (scheduled_ || syncing_ || failed_ || !tables_.dirty()) return;
   scheduled_ = true;
   Gather(kGatherRounds);
 }
@@ -51,7 +47,7 @@ void Commit::Gather(int rounds) {
   scheduler_.Post([this, rounds] {
     if (rounds > 1) return Gather(rounds - 1);
     scheduled_ = false;
-    if (!syncing_ && !failed_ && tables_.dirty()) Flush();
+    Flush();
   });
 }
 
