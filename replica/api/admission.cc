@@ -74,8 +74,9 @@ bool Api::Replay(const Call& call, const Begin& begin) {
 
 // Only what every later duplicate would get: the answer of a claim that is final, to a request that
 // is the same.
-void Api::KeepReplay(const Answer& answer, const std::string& fingerprint, const HttpReply& reply) {
-  if (answer.mismatched || !IsFinal(answer.claim)) return;
+void Api::KeepReplay(const Answer& answer, const std::string& fingerprint, std::uint64_t changes,
+                     const HttpReply& reply) {
+  if (answer.mismatched || !IsFinal(answer.claim) || changes != replays_.changes()) return;
   replays_.Put(answer.hash, fingerprint, answer.claim.expires_ms(), reply);
 }
 
@@ -107,11 +108,12 @@ void Api::Mutate(Call& call, Mutation mutation, std::int64_t admission_ms) {
   const bool keep = keyed && home.empty() && !call.as_problem;
   const auto done = [this, respond = call.respond, tenant = call.who.tenant, endpoint, keyed, keep,
                      fingerprint = command.mutation().begin().fingerprint(),
+                     changes = replays_.changes(),
                      as_problem = call.as_problem](const Answer& answer) {
     CountAnswer(answer, tenant, endpoint);
     HttpReply reply = MutationReply(answer, keyed, as_problem);
     if (keep && answer.kind == Answer::Kind::kReplay)
-      KeepReplay(answer, fingerprint, reply);
+      KeepReplay(answer, fingerprint, changes, reply);
     respond(std::move(reply));
   };
   if (!home.empty()) {

@@ -88,7 +88,8 @@ class Api : public HttpService {
   bool FillBegin(Call& call, Surface surface, std::string_view endpoint, Begin& begin);
   // Answers a duplicate whose final answer is at hand; false: the ledger must be asked.
   bool Replay(const Call& call, const Begin& begin);
-  void KeepReplay(const Answer& answer, const std::string& fingerprint, const HttpReply& reply);
+  void KeepReplay(const Answer& answer, const std::string& fingerprint, std::uint64_t changes,
+                  const HttpReply& reply);
   std::int64_t WaitMillis(const HttpRequest& request) const;
 
   // Operations, in the order of the routing table.

@@ -257,7 +257,7 @@ void Api::BeginClaim(Call& call) {
   }
   if (Replay(call, begin)) return;
   const auto done = [this, respond = call.respond, tenant = call.who.tenant, endpoint = *endpoint,
-                     fingerprint = begin.fingerprint(),
+                     fingerprint = begin.fingerprint(), changes = replays_.changes(),
                      as_problem = call.as_problem](const Answer& answer) {
     CountAnswer(answer, tenant, endpoint);
     if (answer.kind == Answer::Kind::kExecute)
@@ -265,7 +265,7 @@ void Api::BeginClaim(Call& call) {
     if (answer.kind != Answer::Kind::kReplay) return respond(Refusal(answer, as_problem));
     HttpReply reply = ClaimReply(200, answer.claim, answer.hash, &answer.outcome);
     reply.headers.emplace_back("openwop-Idempotent-Replay", "true");
-    KeepReplay(answer, fingerprint, reply);
+    KeepReplay(answer, fingerprint, changes, reply);
     respond(std::move(reply));
   };
   replica_.SubmitOrWait(std::move(command), WaitMillis(call.request), done);

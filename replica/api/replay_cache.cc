@@ -34,7 +34,7 @@ const HttpReply* ReplayCache::Find(std::string_view slot_hash, std::string_view 
 
 void ReplayCache::Put(std::string_view slot_hash, std::string_view fingerprint,
                       std::int64_t expires_ms, const HttpReply& reply) {
-  Erase(slot_hash);
+  Remove(slot_hash);
   const std::size_t bytes = kEntryOverheadBytes + reply.body.size();
   if (bytes > generation_bytes_max_ / 8) return;  // one answer must not push out all others
   MakeRoom(bytes);
@@ -50,6 +50,11 @@ void ReplayCache::MakeRoom(std::size_t bytes) {
 }
 
 void ReplayCache::Erase(std::string_view slot_hash) {
+  ++changes_;
+  Remove(slot_hash);
+}
+
+void ReplayCache::Remove(std::string_view slot_hash) {
   if (const auto at = young_.find(slot_hash); at != young_.end()) {
     young_bytes_ -= at->second.bytes;
     young_.erase(at);
@@ -58,6 +63,7 @@ void ReplayCache::Erase(std::string_view slot_hash) {
 }
 
 void ReplayCache::Clear() {
+  ++changes_;
   young_.clear();
   old_.clear();
   young_bytes_ = 0;

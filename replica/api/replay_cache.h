@@ -21,12 +21,17 @@ class ReplayCache {
  public:
   explicit ReplayCache(std::size_t bytes_max) : generation_bytes_max_(bytes_max / 2) {}
 
+  /// Rises whenever a slot changes. An answer may be kept only if this is what it was when the
+  /// answer was made: the slot may have changed while the answer waited for its sync.
+  std::uint64_t changes() const { return changes_; }
   /// The answer to a request with that fingerprint, or null. Valid until the next call.
   const HttpReply* Find(std::string_view slot_hash, std::string_view fingerprint,
                         std::int64_t now_ms);
   void Put(std::string_view slot_hash, std::string_view fingerprint, std::int64_t expires_ms,
            const HttpReply& reply);
+  /// The slot changed.
   void Erase(std::string_view slot_hash);
+  /// All slots may have.
   void Clear();
 
  private:
@@ -43,12 +48,14 @@ class ReplayCache {
   };
   using Generation = std::unordered_map<std::string, Entry, FirstBytes, std::equal_to<>>;
 
+  void Remove(std::string_view slot_hash);
   void MakeRoom(std::size_t bytes);
 
   const std::size_t generation_bytes_max_;
   Generation young_;
   Generation old_;
   std::size_t young_bytes_ = 0;
+  std::uint64_t changes_ = 0;
 };
 
 }  // namespace once

@@ -242,6 +242,7 @@ void Session<Stream>::OnRead(error_code error, std::size_t bytes) {
     ++connections_->counters.bad_requests;
     return Refuse({400, "validation_error", "the request ended early"});
   }
+  if (error == asio::error::eof) return Finish();  // it may still read the last answers
   if (error) return Drop();
   reader_.Commit(bytes);
   Advance();

@@ -325,7 +325,7 @@ void RocksStore::Run(Work work, const std::function<void(KvStatus)>& done) {
 
 void RocksStore::ApplyAll() {
   for (; !unapplied_.empty(); unapplied_.pop_front()) {
-    const Work& work = unapplied_.front();
+    Work& work = unapplied_.front();
     if (!work.place.segment) continue;
     WriteAheadLog::Applied(work.place, db_->GetLatestSequenceNumber());
     rocksdb::WriteBatch writes(work.place.payload_bytes + 64);
@@ -337,7 +337,8 @@ void RocksStore::ApplyAll() {
       }
     const rocksdb::Status status = Apply(*db_, writes, work.place.last_batch);
     // The log has it, and so has the next start; until there is room nothing more is taken.
-    if (status.IsNoSpace()) {
+    // (Incomplete: a compaction found none, and RocksDB does not let a write wait for it.)
+    if (status.IsNoSpace() || status.IsIncomplete()) {
       tables_full_ = true;
       return;
     }

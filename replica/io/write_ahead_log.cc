@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <random>
 #include <utility>
@@ -131,7 +132,8 @@ WriteAheadLog::~WriteAheadLog() = default;
 std::optional<std::string> WriteAheadLog::ReadSegments(
     std::vector<std::shared_ptr<Segment>>& used) {
   std::vector<std::string> names;
-  env_.GetChildren(directory_, &names).PermitUncheckedError();  // none on the first start
+  const Status listed = env_.GetChildren(directory_, &names);
+  if (!listed.ok() && !listed.IsNotFound()) return listed.ToString();
   names.erase(std::remove_if(names.begin(), names.end(),
                              [](const std::string& name) { return !name.ends_with(".segment"); }),
               names.end());
@@ -148,16 +150,15 @@ std::optional<std::string> WriteAheadLog::ReadSegments(
     if (status.ok()) status = segment->file->Read(0, head.size(), &read, head.data());
     if (!status.ok()) return status.ToString();
     segment->bytes = bytes;
-    // A crash while the file was being filled with zeros left it short: it was never used.
-    if (bytes < kRecordsAt + RecordBytes(0)) {
-      if (status = env_.DeleteFile(segment->path); !status.ok()) return status.ToString();
-      continue;
-    }
-    ++files_;
-    if (ReadHeader(read.ToStringView(), *segment))
+    last_file_ = std::max<std::size_t>(last_file_, std::strtoull(name.c_str(), nullptr, 10));
+    if (ReadHeader(read.ToStringView(), *segment)) {
       used.push_back(segment);
-    else
+    } else if (bytes >= segment_bytes_) {
       free_.push_back(segment);
+    } else if (status = env_.DeleteFile(segment->path); !status.ok()) {
+      // (A crash while the file was being filled with zeros left it short: it was never used.)
+      return status.ToString();
+    }
   }
   std::sort(used.begin(), used.end(),
             [](const auto& a, const auto& b) { return a->ordinal < b->ordinal; });
@@ -168,7 +169,8 @@ std::optional<std::string> WriteAheadLog::Replay(std::uint64_t applied, bool exp
                                                  const Give& give) {
   std::vector<std::shared_ptr<Segment>> used;
   if (auto error = ReadSegments(used)) return error;
-  if (expected && files_ == 0) return "Corruption: the log is missing in " + directory_;
+  if (expected && used.empty() && free_.empty())
+    return "Corruption: the log is missing in " + directory_;
   next_batch_ = used.empty() ? applied + 1 : used.front()->first_batch;
   if (next_batch_ > applied + 1) return Damaged(*used.front());
   for (const auto& segment : used) {
@@ -218,11 +220,21 @@ Status WriteAheadLog::Reserve(std::size_t payload_bytes) {
   return status;
 }
 
+Status WriteAheadLog::MakeDirectory() {
+  if (env_.FileExists(directory_).ok()) return Status::OK();
+  Status status = env_.CreateDirIfMissing(directory_);
+  std::unique_ptr<rocksdb::Directory> parent;
+  const std::string above = directory_.substr(0, directory_.rfind('/'));
+  if (status.ok()) status = env_.NewDirectory(above, &parent);
+  return status.ok() ? parent->Fsync() : status;
+}
+
 std::shared_ptr<Segment> WriteAheadLog::NewSegment(std::size_t bytes, Status& status) {
-  env_.CreateDirIfMissing(directory_).PermitUncheckedError();  // the file tells
+  status = MakeDirectory();
+  if (!status.ok()) return nullptr;
   auto segment = std::make_shared<Segment>();
   char name[32];
-  std::snprintf(name, sizeof name, "/%06zu.segment", files_ + 1);
+  std::snprintf(name, sizeof name, "/%06zu.segment", last_file_ + 1);
   segment->path = directory_ + name;
   segment->bytes = bytes;
   std::unique_ptr<rocksdb::WritableFile> file;
@@ -241,7 +253,7 @@ std::shared_ptr<Segment> WriteAheadLog::NewSegment(std::size_t bytes, Status& st
     env_.DeleteFile(segment->path).PermitUncheckedError();
     return nullptr;
   }
-  ++files_;
+  ++last_file_;
   return segment;
 }
 
@@ -283,8 +295,8 @@ Status WriteAheadLog::Append(const Place& place, std::string_view payload) {
   return status.ok() ? segment.file->Sync() : status;
 }
 
-void WriteAheadLog::Applied(const Place& place, std::uint64_t mark) {
-  if (place.closed) place.closed->mark = mark;
+void WriteAheadLog::Applied(Place& place, std::uint64_t mark) {
+  if (place.closed) std::exchange(place.closed, nullptr)->mark = mark;
 }
 
 void WriteAheadLog::Reclaim(std::uint64_t mark) {

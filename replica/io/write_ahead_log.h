@@ -70,9 +70,9 @@ class WriteAheadLog {
   Place Make(std::size_t payload_bytes, std::uint64_t last_batch);
   /// Writes and syncs. From any thread, one at a time. After an error the log is of no further use.
   static rocksdb::Status Append(const Place& place, std::string_view payload);
-  /// All records before this one are in the tables, whose count of changes was then `mark`. From
-  /// any thread.
-  static void Applied(const Place& place, std::uint64_t mark);
+  /// All records before this one are in the tables, whose count of changes was then `mark`. Only
+  /// the first call for a place counts. From any thread.
+  static void Applied(Place& place, std::uint64_t mark);
   /// The tables on disk have come to `mark`: files with older records may be used again.
   void Reclaim(std::uint64_t mark);
 
@@ -80,6 +80,7 @@ class WriteAheadLog {
 
  private:
   std::optional<std::string> ReadSegments(std::vector<std::shared_ptr<Segment>>& used);
+  rocksdb::Status MakeDirectory();
   std::shared_ptr<Segment> NewSegment(std::size_t bytes, rocksdb::Status& status);
 
   rocksdb::Env& env_;
@@ -91,7 +92,7 @@ class WriteAheadLog {
   std::uint64_t offset_ = 0;  // where the next record goes in `current_`
   std::uint64_t next_batch_ = 1;
   std::uint64_t next_ordinal_ = 1;
-  std::size_t files_ = 0;
+  std::size_t last_file_ = 0;  // the highest number that a file's name has
 };
 
 }  // namespace once

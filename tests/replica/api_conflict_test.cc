@@ -58,6 +58,17 @@ class ApiConflict : public ApiWorld {
   }
 };
 
+// The duplicate is answered by the ledger, then waits for its sync; meanwhile its claim loses.
+TEST_F(ApiConflict, S_40_AnAnswerThatLostWhileItWaitedIsNotKept) {
+  As("acme");
+  const auto first = SendPost("/v1/runs", "k", kDelay);
+  const auto duplicate = SendPost("/v1/runs", "k", kDelay);
+  const std::string winner = HearOfLower("acme", "k");
+  ASSERT_EQ(first->status, 201);
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(Post("/v1/runs", "k", kDelay).Text("/details/existingRunId"), winner);
+}
+
 TEST_F(ApiConflict, S_40_ReadyAnswersOfALoserAreNeverServedAgain) {
   As("acme");
   const std::string run = Post("/v1/runs", "k", kDelay).Text("/runId");
