@@ -104,6 +104,25 @@ TEST_F(StrictApi, OW_MR_11_TheMinorityAnswers503WithRetryAfterAndDoesNotRead) {
   EXPECT_EQ(Ask("eu", "GET", "/v1/claims/" + Text(begun.Json(), "claimId")).status, 503);
 }
 
+TEST_F(StrictApi, OW_MB_01_OW_MR_11_WhereAllIsStrictTheDocumentSaysSoWithBoundZero) {
+  const auto family = [this](std::vector<StrictRoute> routes, SpecProfile profile) {
+    Config config;
+    config.peers = {{"us", "127.0.0.1:1"}};
+    config.strict_routes = std::move(routes);
+    config.spec_profile = profile;
+    apis_["eu"] =
+        std::make_unique<Api>(story_.cluster.replica("eu"), config, Credentials(), metrics_,
+                              [](Severity, std::string_view, std::string_view) {});
+    return Ask("eu", "GET", "/.well-known/openwop").Json().at("idempotency");
+  };
+  const json::value all = family({{"*", "*"}}, SpecProfile::kV11);
+  EXPECT_EQ(Text(all, "crossRegion"), "strict");
+  EXPECT_EQ(all.at("multiRegion").at("supported"), true);
+  EXPECT_EQ(all.at("multiRegion").at("replicationLagBoundMs"), 0);
+  EXPECT_EQ(Text(family({{"vault", "*"}}, SpecProfile::kV11), "crossRegion"), "best-effort");
+  EXPECT_EQ(Text(family({{"*", "*"}}, SpecProfile::kV17), "crossRegion"), "reconciled-records");
+}
+
 TEST_F(StrictApi, TheGroupIsShownAndLeadershipHandedOver) {
   const std::string leader = story_.Leader();
   const std::string next = story_.Followers()[0];
