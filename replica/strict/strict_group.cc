@@ -68,7 +68,8 @@ void StrictGroup::Submit(const Command& command, Done done) {
 Answer StrictGroup::Recall(const Command& command) {
   const bool mutation = command.has_mutation() && command.mutation().has_begin() &&
                         command.mutation().admitted_fence() == 0;
-  if (!command.has_begin() && !mutation) return {};
+  // With an unsafe clock it is not known whether the answer has expired.
+  if ((!command.has_begin() && !mutation) || !world_.clock.Safe()) return {};
   const Begin& begin = mutation ? command.mutation().begin() : command.begin();
   return state_.Recall(begin, world_.clock.NowMillis(), options_.terms.skew_ms());
 }
