@@ -105,6 +105,10 @@ int Found(GroupOptions& options) {
   json::array founders;
   for (const View& view : AskAll(options)) {
     if (!view.error.empty()) return Fail(view.url + " " + view.error);
+    // One that was emptied would found a second group with the names of the first.
+    const json::value* members = view.group.if_contains("members");
+    if (members && members->is_array() && !members->as_array().empty())
+      return Fail(view.Text("member") + " belongs to a group already");
     founders.emplace_back(view.Text("member"));
   }
   const std::string change = json::serialize(json::object{{"found", founders}});
