@@ -197,6 +197,23 @@ void ReadCluster(const toml::table& root, Config& config) {
   config.forget_grace_ms = static_cast<std::int64_t>(grace_ms);
 }
 
+void ReadStrict(const toml::table& root, Config& config) {
+  Section group(root, "strict_group");
+  group.Read("answer_ms", config.strict_answer_ms);
+  group.Read("log_entries", config.strict_log_entries);
+  group.RefuseUnknown();
+  const auto* list = root.get("strict");
+  if (!list) return;
+  if (!list->is_array_of_tables()) throw std::runtime_error("strict must be written as [[strict]]");
+  for (const auto& node : *list->as_array()) {
+    Section section(node.as_table(), "strict");
+    StrictRoute& route = config.strict_routes.emplace_back();
+    section.Read("tenant", route.tenant);
+    section.Read("endpoint", route.endpoint);
+    section.RefuseUnknown();
+  }
+}
+
 Config Read(const toml::table& root) {
   Config config;
   ReadNode(root, config);
@@ -208,6 +225,7 @@ Config Read(const toml::table& root) {
   auth.Read("credentials_file", config.credentials_file);
   auth.RefuseUnknown();
   ReadCluster(root, config);
+  ReadStrict(root, config);
   ReadStorage(root, config);
   Section log(root, "log");
   log.Read("level", config.log_level);
@@ -215,13 +233,26 @@ Config Read(const toml::table& root) {
   log.RefuseUnknown();
   ReadLimits(root, config.limits);
   ReadPolicies(root, config);
-  static const std::set<std::string> kSections = {"node", "tls",       "auth",   "cluster",
-                                                  "peer", "retention", "claims", "storage",
-                                                  "log",  "limits",    "policy"};
+  static const std::set<std::string> kSections = {
+      "node",      "tls",    "auth",    "cluster", "peer",   "strict_group", "strict",
+      "retention", "claims", "storage", "log",     "limits", "policy"};
   for (const auto& [key, value] : root)
     if (!kSections.count(std::string(key.str())))
       throw std::runtime_error("unknown section [" + std::string(key.str()) + "]");
   return config;
+}
+
+// Relations within [strict_group] and [[strict]]; empty when all hold.
+std::string ValidateStrict(const Config& config) {
+  if (config.strict_answer_ms < 100 || config.strict_answer_ms > 60'000)
+    return "[strict_group] answer_ms must be 100 to 60000";
+  if (config.strict_log_entries < 1) return "[strict_group] log_entries must be at least 1";
+  for (const StrictRoute& route : config.strict_routes)
+    if (route.tenant.empty() || route.endpoint.empty())
+      return "[[strict]] tenant and endpoint must not be empty: \"*\" is any";
+  if (!config.strict_routes.empty() && config.peers.empty())
+    return "[[strict]] is of no use without [[peer]]: a region alone is strict";
+  return "";
 }
 
 // Relations within [cluster]; empty when all hold.
@@ -236,7 +267,10 @@ std::string ValidateCluster(const Config& config) {
       config.peer_ca_file.empty() || config.peer_certificates_dir.empty())
     return "[cluster] with [[peer]] needs certificate_file, key_file, ca_file and certificates_dir";
   bool loopback = IsLoopback(config.listen_address) && IsLoopback(listen->host);
-  std::map<std::string, std::string> regions = {{RegionCode(config.region), config.region}};
+  // The strict group has its own code in run ids, as if it were one region more.
+  std::map<std::string, std::string> regions = {{RegionCode("*"), "of the strict group"}};
+  const auto [group, fits] = regions.emplace(RegionCode(config.region), config.region);
+  if (!fits) return "region " + config.region + " has the code of the strict group: rename it";
   for (const PeerAddress& peer : config.peers) {
     if (!IsRegionName(peer.region)) return "[[peer]] region must be 1 to 32 of a-z, 0-9 and -";
     const auto address = ParseAddress(peer.address);
@@ -332,6 +366,7 @@ std::string ValidateConfig(const Config& config) {
   static const std::set<std::string> kLevels = {"trace", "debug", "info", "warn", "error"};
   if (!kLevels.count(config.log_level))
     return "[log] level must be trace, debug, info, warn or error";
+  if (std::string error = ValidateStrict(config); !error.empty()) return error;
   return ValidateCluster(config);
 }
 

@@ -21,6 +21,12 @@ struct PeerAddress {
   std::string address;  // HOST:PORT; an IPv6 literal may stand in brackets
 };
 
+/// One [[strict]] table: "*" is any.
+struct StrictRoute {
+  std::string tenant = "*";
+  std::string endpoint = "*";
+};
+
 struct Config {
   // [node]
   std::string region = "local";
@@ -56,6 +62,11 @@ struct Config {
   std::string peer_certificates_dir;  // holds <region>.crt of every peer
   bool fault_injection = false;       // development only: all addresses must be loopback
   std::int64_t replication_lag_bound_ms = 5000;
+
+  // [strict_group], and [[strict]] tables: what goes through the log of the strict group
+  std::vector<StrictRoute> strict_routes;
+  std::int64_t strict_answer_ms = 2000;
+  std::uint64_t strict_log_entries = 4096;
 
   // [claims]
   std::uint64_t lease_ms = 30'000;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "replica/strict/strict_group.h"
+
 namespace once {
 namespace {
 
@@ -41,7 +43,43 @@ Replica::Replica(World world, const Config& config, Metrics& metrics)
       commit_(tables_, world.store, scheduler_),
       waiters_(scheduler_),
       policies_(config.policies, tables_.Policies()),
-      waiters_max_(config.limits.waiters_max) {}
+      waiters_max_(config.limits.waiters_max),
+      strict_routes_(config.strict_routes) {}
+
+Replica::~Replica() = default;
+
+std::string Replica::Join(Transport& transport, const std::string& identity, const Config& config) {
+  StrictOptions options;
+  options.member = config.region + "/" + identity;
+  options.terms.set_skew_ms(config.clock_skew_bound_ms);
+  options.terms.set_slots_max(config.slots_max);
+  options.terms.set_slot_bytes_max(config.slot_bytes_max);
+  options.terms.set_run_retention_ms(config.run_retention_ms);
+  options.answer_ms = config.strict_answer_ms;
+  options.hot_bytes_max = config.hot_bytes_max;
+  options.engine.log_entries = config.strict_log_entries;
+  strict_ = std::make_unique<StrictGroup>(
+      StrictWorld{scheduler_, tables_, commit_, clock_, transport, entropy_}, std::move(options));
+  strict_->on_applied = [this](const Answer& answer) { AppliedByGroup(answer); };
+  strict_->tables().SetSlotListener(slot_listener_);
+  return strict_routes_.TakeEffect(tables_, strict_->tables());
+}
+
+void Replica::SetSlotListener(std::function<void(std::string_view)> listener) {
+  slot_listener_ = std::move(listener);
+  tables_.SetSlotListener(slot_listener_);
+  if (strict_) strict_->tables().SetSlotListener(slot_listener_);
+}
+
+bool Replica::WasStrict() {
+  return !tables_.ReadRaw(keys::StrictRoutes()).value_or("").empty();
+}
+
+void Replica::AppliedByGroup(const Answer& answer) {
+  for (const std::string& slot : answer.woken) waiters_.Wake(slot);
+  if (answer.expired) metrics_.Expired(answer.expired);
+  if (run_listener_ && !answer.run_id.empty()) run_listener_(answer.run_id);
+}
 
 void Replica::Start(std::function<void(bool)> started) {
   // The boot count must be on disk before a lease is given under it.
@@ -56,12 +94,14 @@ void Replica::Start(std::function<void(bool)> started) {
     }
     started_ = true;
     ExpireSoon(kExpiryIntervalMs);
+    if (strict_) strict_->Start();
     started(true);
   });
 }
 
 void Replica::Stop(std::function<void()> drained) {
   stopping_ = true;
+  if (strict_) strict_->Stop();
   waiters_.WakeAll();
   commit_.WhenAllDurable([drained](Durable) { drained(); });
 }
@@ -74,6 +114,8 @@ Stamp Replica::NextStamp() {
 
 void Replica::Submit(const Command& command, Done done) {
   if (!Answering()) return done(Unavailable());
+  if (!strict_routes_.empty() && strict_routes_.Contains(command))
+    return strict_ ? strict_->Submit(command, std::move(done)) : done(Unavailable());
   const bool begins = command.has_begin() || command.has_mutation();
   const bool recall_only = commit_.failed() || (begins && !clock_.Safe());
   Answer answer;
@@ -137,6 +179,13 @@ void Replica::Read(std::function<void(Tables&)> read, std::function<void()> fail
       failed();
     }
   });
+}
+
+void Replica::ReadAbout(std::string_view run_id, std::function<void(Tables&)> read,
+                        std::function<void()> failed) {
+  if (!IsStrictRunId(run_id)) return Read(std::move(read), std::move(failed));
+  if (!strict_) return failed();
+  strict_->Read(std::move(read), std::move(failed));
 }
 
 void Replica::Settled(const Answer& answer) {

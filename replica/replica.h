@@ -11,14 +11,18 @@
 #include "replica/config.h"
 #include "replica/env/kv_store.h"
 #include "replica/env/scheduler.h"
+#include "replica/env/transport.h"
 #include "replica/ledger/ledger.h"
 #include "replica/metrics.h"
 #include "replica/policies.h"
 #include "replica/storage/commit.h"
 #include "replica/storage/tables.h"
+#include "replica/strict/strict_routes.h"
 #include "replica/waiters.h"
 
 namespace once {
+
+class StrictGroup;
 
 struct World {
   Scheduler& scheduler;
@@ -34,6 +38,12 @@ class Replica {
 
   /// Reads what the store has. May throw KvUnreadable.
   Replica(World world, const Config& config, Metrics& metrics);
+  ~Replica();
+
+  /// Before Start: takes part in the strict group as "region/identity". Commands of strict routes
+  /// go through it from then on; without it they get kUnavailable. Empty, or why the configured
+  /// routes cannot take effect. May throw KvUnreadable.
+  std::string Join(Transport& transport, const std::string& identity, const Config& config);
 
   /// Makes this boot durable, resumes unfinished runs, starts expiry. `started` gets false when the
   /// store refused.
@@ -52,6 +62,16 @@ class Replica {
   /// could take back. `failed` instead, when that can no longer be known.
   void Read(std::function<void(Tables&)> read, std::function<void()> failed);
 
+  /// The same for the domain that the claim or run belongs to. In the strict one it shows all that
+  /// was acknowledged anywhere, and fails where the leader cannot be asked.
+  void ReadAbout(std::string_view run_id, std::function<void(Tables&)> read,
+                 std::function<void()> failed);
+
+  /// Strict routes were in force at the last start on this store.
+  bool WasStrict();
+
+  /// Called when a slot of either domain changes; see Tables::SetSlotListener.
+  void SetSlotListener(std::function<void(std::string_view hash)> listener);
   /// Called after a run's change is durable.
   void SetRunListener(RunListener listener) { run_listener_ = std::move(listener); }
 
@@ -67,6 +87,9 @@ class Replica {
     covered_ms_ = std::move(covered_ms);
   }
   Tables& tables() { return tables_; }
+  /// Null: the node is no member.
+  StrictGroup* strict() { return strict_.get(); }
+  const StrictRoutes& strict_routes() const { return strict_routes_; }
 
   /// True while commands are taken at all; a stored, durable answer may then be given.
   bool Answering() const { return started_ && !stopping_; }
@@ -89,6 +112,7 @@ class Replica {
   void ResumeLater(const std::string& run_id);
   void ExpireSoon(std::int64_t delay_ms);
   Stamp NextStamp();
+  void AppliedByGroup(const Answer& answer);
 
   Scheduler& scheduler_;
   std::function<std::uint64_t()> entropy_;
@@ -103,6 +127,9 @@ class Replica {
   RunListener run_listener_;
   std::function<void(const Conflict&)> conflict_listener_;
   std::function<std::int64_t()> covered_ms_;
+  std::function<void(std::string_view)> slot_listener_;
+  const StrictRoutes strict_routes_;
+  std::unique_ptr<StrictGroup> strict_;
   bool started_ = false;
   bool stopping_ = false;
 };

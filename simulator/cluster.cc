@@ -35,6 +35,7 @@ Cluster::~Cluster() {
 void Cluster::Stop(Node& node) {
   node.gossip.reset();
   node.replica.reset();
+  node.shared.reset();
   node.transport.reset();
   node.store.reset();
   node.metrics.reset();
@@ -48,15 +49,19 @@ void Cluster::Restart(const std::string& region) {
   node.metrics = std::make_unique<Metrics>(16);
   node.store = std::make_unique<MemoryStore>(*node.disk, *node.scheduler);
   node.transport = std::make_unique<SimulatedTransport>(network_, region, *node.scheduler);
+  node.shared = std::make_unique<SharedTransport>(*node.transport);
   Config config;
   config.region = region;
   config.lease_ms = options_.lease_ms;
   config.route_retention_ms = options_.retention_ms;
   config.forget_grace_ms = options_.forget_grace_ms;
   config.hot_bytes_max = options_.hot_bytes_max;
+  config.strict_routes = options_.strict_routes;
+  config.strict_log_entries = options_.strict_log_entries;
   node.replica = std::make_unique<Replica>(
       World{*node.scheduler, *node.store, [this] { return random_.Next(); }}, config,
       *node.metrics);
+  JoinGroup(node, config);
   GossipOptions gossip = options_.gossip;
   gossip.region = region;
   gossip.grace_ms = options_.forget_grace_ms;
@@ -64,7 +69,7 @@ void Cluster::Restart(const std::string& region) {
   for (const std::string& peer : options_.regions)
     if (peer != region) gossip.peers.push_back(peer);
   node.gossip = std::make_unique<Gossip>(
-      *node.replica, *node.transport, gossip,
+      *node.replica, node.shared->gossip(), gossip,
       static_cast<std::uint64_t>(node.scheduler->WallMillis()) << kIncarnationShift |
           random_.Next() >> 44,
       [region](const std::string& bytes) { return Seal(region, bytes); },
@@ -72,11 +77,27 @@ void Cluster::Restart(const std::string& region) {
         return Seal(origin, bytes) == signature;
       });
   node.failed_to_start = false;
-  node.replica->Start([&node](bool started) {
+  node.replica->Start([this, &node](bool started) {
     node.failed_to_start = !started;
-    if (started) node.gossip->Start();
+    if (!started) return;
+    node.gossip->Start();
+    if (node.replica->strict() && node.life == 0) FoundGroup(*node.replica->strict());
   });
   if (on_restart) on_restart(region);
+}
+
+void Cluster::JoinGroup(Node& node, const Config& config) {
+  if (options_.strict_routes.empty()) return;
+  const std::string error =
+      node.replica->Join(node.shared->strict(), std::to_string(node.life), config);
+  Check(error.empty(), "the routes of a simulated cluster do not change");
+}
+
+// By its first directories, and once: a member that has a group refuses.
+void Cluster::FoundGroup(StrictGroup& group) {
+  std::vector<std::string> founders;
+  for (const std::string& region : options_.regions) founders.push_back(region + "/0");
+  group.engine().Found(founders);
 }
 
 void Cluster::Crash(const std::string& region) {

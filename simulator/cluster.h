@@ -13,6 +13,8 @@
 #include "replica/gossip/gossip.h"
 #include "replica/metrics.h"
 #include "replica/replica.h"
+#include "replica/strict/shared_transport.h"
+#include "replica/strict/strict_group.h"
 #include "simulator/memory_store.h"
 #include "simulator/network.h"
 #include "simulator/node_scheduler.h"
@@ -26,6 +28,8 @@ struct ClusterOptions {
   std::uint64_t lease_ms = 2000;
   std::int64_t forget_grace_ms = 7ll * 24 * 3600 * 1000;
   std::size_t hot_bytes_max = 48u << 20;
+  std::vector<StrictRoute> strict_routes;  // none: there is no strict group
+  std::uint64_t strict_log_entries = 4096;
   GossipOptions gossip;  // region and peers are filled in
 };
 
@@ -59,6 +63,10 @@ class Cluster {
   bool IsPaused(const std::string& region) const { return nodes_.at(region).scheduler->paused(); }
   void JumpWall(const std::string& region, std::int64_t delta_ms);
   MemoryDisk& disk(const std::string& region) { return *nodes_.at(region).disk; }
+  /// The region's member of the strict group: another one for every life of its directory.
+  std::string Member(const std::string& region) const {
+    return region + "/" + std::to_string(nodes_.at(region).life);
+  }
   /// Only while the region is up.
   Replica& replica(const std::string& region) { return *nodes_.at(region).replica; }
   Gossip& gossip(const std::string& region) { return *nodes_.at(region).gossip; }
@@ -88,10 +96,13 @@ class Cluster {
     std::unique_ptr<Metrics> metrics;
     std::unique_ptr<MemoryStore> store;
     std::unique_ptr<SimulatedTransport> transport;
+    std::unique_ptr<SharedTransport> shared;
     std::unique_ptr<Replica> replica;
     std::unique_ptr<Gossip> gossip;
   };
   void Stop(Node& node);
+  void JoinGroup(Node& node, const Config& config);
+  void FoundGroup(StrictGroup& group);
 
   ClusterOptions options_;
   Random random_;

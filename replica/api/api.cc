@@ -54,7 +54,7 @@ Api::Api(Replica& replica, const Config& config, Credentials credentials, Metric
       connections_([] { return 0; }),
       replays_(kReplayCacheBytesMax) {
   KeepStreamsAlive();
-  replica_.tables().SetSlotListener([this](std::string_view hash) {
+  replica_.SetSlotListener([this](std::string_view hash) {
     if (hash.empty())
       replays_.Clear();
     else

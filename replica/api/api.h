@@ -124,6 +124,8 @@ class Api : public HttpService {
   void ChangePolicy(Call& call, const RoutePolicy& policy, bool remove);
   void ReloadConfig(Call& call);
   void CutRoute(Call& call);
+  void ShowCluster(Call& call);
+  void ChangeCluster(Call& call);
 
   // Event streams of runs that go on.
   struct Stream {

@@ -274,7 +274,8 @@ void Api::BeginClaim(Call& call) {
 void Api::GetClaim(Call& call) {
   const auto ref = ParseClaimId(call.Parameter("claimId"));
   if (!ref) return call.Fail(404, "claim_not_found", "No such claim.");
-  replica_.Read(
+  replica_.ReadAbout(
+      ref->run_id,
       [this, ref = *ref, respond = call.respond, tenant = call.who.tenant,
        as_problem = call.as_problem](Tables& tables) {
         Slot* slot = tables.FindSlot(ref.hash);

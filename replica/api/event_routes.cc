@@ -98,12 +98,14 @@ void Api::GetEvents(Call& call) {
           respond(stream ? PageAsStream(request, page) : PageAsJson(request, page, home));
         });
   }
-  replica_.Read(
-      [this, stream, request, respond = call.respond, not_found](Tables& tables) {
-        const auto page = PageOfEvents(tables, request, config_.region);
+  const std::string region(IsStrictRunId(request.run_id()) ? kStrictRegion : config_.region);
+  replica_.ReadAbout(
+      request.run_id(),
+      [this, stream, request, region, respond = call.respond, not_found](Tables& tables) {
+        const auto page = PageOfEvents(tables, request, region);
         if (!page) return not_found();
         if (stream) return StreamEvents(request.run_id(), request.from_sequence(), respond);
-        respond(PageAsJson(request, *page, config_.region));
+        respond(PageAsJson(request, *page, region));
       },
       unavailable);
 }
@@ -120,7 +122,8 @@ void Api::StreamEvents(const std::string& run_id, std::uint64_t from, Respond re
 // Sends every stream of the run what it has not seen, and ends the streams of a run that ended.
 void Api::PumpStreams(const std::string& run_id) {
   if (streams_.find(run_id) == streams_.end()) return;
-  replica_.Read(
+  replica_.ReadAbout(
+      run_id,
       [this, run_id](Tables& tables) {
         const auto at = streams_.find(run_id);
         if (at == streams_.end()) return;

@@ -16,9 +16,13 @@ namespace json = boost::json;
 
 json::object IdempotencyFamily(const Config& config) {
   const bool many = !config.peers.empty();
+  const bool strict = StrictRoutes(config.strict_routes).all();
   const bool v17 = config.spec_profile == SpecProfile::kV17;
   json::object multi_region = {{"supported", many}};
-  if (many) {
+  // Nothing is left to resolve; the newer vocabulary has no word for that without fenced effects.
+  if (strict && !v17) {
+    multi_region["replicationLagBoundMs"] = 0;
+  } else if (many) {
     multi_region["replicationLagBoundMs"] = config.replication_lag_bound_ms;
     multi_region["partitionRecoveryStrategy"] =
         v17 ? "lexicographic-min-run-id" : "x-host-once-lowest-run-id";
@@ -29,9 +33,10 @@ json::object IdempotencyFamily(const Config& config) {
                                          ? std::uint64_t{100} * 366 * 24 * 3600
                                          : config.route_retention_ms / 1000},
           {"layer2RetentionSeconds", config.invocation_retention_ms / 1000},
-          {"crossRegion", !many ? "single-region"
-                          : v17 ? "reconciled-records"
-                                : "best-effort"},
+          {"crossRegion", !many    ? "single-region"
+                          : v17    ? "reconciled-records"
+                          : strict ? "strict"
+                                   : "best-effort"},
           {"multiRegion", std::move(multi_region)}};
 }
 

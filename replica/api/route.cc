@@ -65,6 +65,8 @@ std::span<const Route> Routes() {
       {"GET", "/v1/admin/policies", "admin", false, &Api::ListPolicies},
       {"PUT", "/v1/admin/policies", "admin", false, &Api::PutPolicy},
       {"DELETE", "/v1/admin/policies", "admin", false, &Api::DeletePolicy},
+      {"GET", "/v1/cluster", "admin", false, &Api::ShowCluster},
+      {"POST", "/v1/cluster", "admin", false, &Api::ChangeCluster},
       {"PUT", "/v1/admin/cut", "admin", false, &Api::CutRoute},
       {"POST", "/v1/admin/reload", "admin", false, &Api::ReloadConfig},
   };

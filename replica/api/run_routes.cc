@@ -134,7 +134,8 @@ void Api::CreateRunRoute(Call& call) {
 }
 
 void Api::GetRun(Call& call) {
-  replica_.Read(
+  replica_.ReadAbout(
+      call.Parameter("runId"),
       [respond = call.respond, id = std::string(call.Parameter("runId")), tenant = call.who.tenant,
        as_problem = call.as_problem](Tables& tables) {
         const auto run = tables.FindRun(id);

@@ -21,6 +21,8 @@
 #include "replica/io/tls.h"
 #include "replica/io/tls_transport.h"
 #include "replica/replica.h"
+#include "replica/strict/shared_transport.h"
+#include "replica/strict/strict_group.h"
 
 namespace once {
 namespace {
@@ -83,10 +85,11 @@ class Node {
   Metrics metrics_;
   std::optional<DataDirectory> directory_;
   std::unique_ptr<RocksStore> store_;
-  std::unique_ptr<Replica> replica_;
   // Only in a cluster.
   std::unique_ptr<RegionKey> region_key_;
   std::unique_ptr<TlsTransport> transport_;
+  std::unique_ptr<SharedTransport> shared_;
+  std::unique_ptr<Replica> replica_;
   std::unique_ptr<Gossip> gossip_;
   std::unique_ptr<Api> api_;
   std::unique_ptr<TlsContext> tls_;
@@ -131,7 +134,9 @@ std::string Node::OpenApi() {
 
 // Before the replica starts, so that nothing it does escapes the journal; nothing is said before.
 std::string Node::OpenCluster() {
-  if (config_.peers.empty()) return "";
+  const bool strict = !config_.strict_routes.empty() || replica_->WasStrict();
+  if (config_.peers.empty())
+    return strict ? "this directory has been a member of a strict group, which needs [[peer]]" : "";
   GossipOptions gossip;
   gossip.region = config_.region;
   gossip.skew_bound_ms = config_.clock_skew_bound_ms;
@@ -156,9 +161,16 @@ std::string Node::OpenCluster() {
   const std::uint64_t incarnation = static_cast<std::uint64_t>(scheduler_.WallMillis())
                                         << kIncarnationShift |
                                     SystemEntropy()() >> (64 - kIncarnationShift);
+  shared_ = std::make_unique<SharedTransport>(*transport_);
   try {
+    if (strict) {
+      const std::string error = replica_->Join(shared_->strict(), directory_->identity(), config_);
+      if (!error.empty()) return error;
+      Log(LogLevel::kInfo, "strict-member",
+          {{"name", config_.region + "/" + directory_->identity()}});
+    }
     gossip_ = std::make_unique<Gossip>(
-        *replica_, *transport_, std::move(gossip), incarnation,
+        *replica_, shared_->gossip(), std::move(gossip), incarnation,
         [this](const std::string& bytes) { return region_key_->Sign(bytes); },
         [this](const std::string& origin, const std::string& bytes, const std::string& signature) {
           return region_key_->Verify(origin, bytes, signature);

@@ -69,6 +69,8 @@ Ledger::Ledger(Tables& tables, LedgerOptions options, std::int64_t boot_ms)
     : tables_(tables), options_(std::move(options)) {
   Head& head = tables_.head();
   head.set_format(kHeadFormat);
+  rules_ = {options_.region, options_.skew_ms, 0, 0};
+  if (options_.replicated) return;
   head.set_boot(head.boot() + 1);
   head.set_stamp_ms(std::max(head.stamp_ms(), boot_ms));
   // A directory that was emptied, or restored from a backup, does not know the last fences that it

@@ -25,12 +25,15 @@ struct LedgerOptions {
   std::uint64_t slot_bytes_max = 64ull << 30;
   bool evict_oldest = false;  // at the bound: oldest settled claims go, instead of kFull
   std::uint64_t run_retention_ms = 7ull * 24 * 3600 * 1000;
+  /// One of several that apply the same commands with the same stamps: starts of a node are not
+  /// counted, and leases run by stamps alone.
+  bool replicated = false;
 };
 
 class Ledger {
  public:
   /// Counts a start of the node: leases that were given before it run anew from `boot_ms`.
-  Ledger(Tables& tables, LedgerOptions options, std::int64_t boot_ms);
+  Ledger(Tables& tables, LedgerOptions options, std::int64_t boot_ms = 0);
 
   /// The stamp's time is raised to the highest one applied before, so time never falls in here.
   /// May throw KvUnreadable before it changed anything that matters.

@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
+#include "replica/oncectl/group.h"
 #include "replica/oncectl/keys.h"
 #include "replica/oncectl/partition.h"
 
@@ -12,6 +13,7 @@ int main(int argc, char** argv) {
   int exit_code = 0;
   once::AddKeys(app, exit_code);
   once::AddPartition(app, exit_code);
+  once::AddGroup(app, exit_code);
   CLI11_PARSE(app, argc, argv);
   return exit_code;
 }

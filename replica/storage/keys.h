@@ -77,6 +77,26 @@ inline std::string Closed(std::string_view origin, std::uint64_t incarnation) {
   return "o" + Part(origin) + Big64(incarnation);
 }
 
+/// The strict group's log, entry by entry; what its member promised; what its log begins after.
+inline std::string LogEntry(std::uint64_t index) {
+  return "L" + Big64(index);
+}
+inline std::string LogPromises() {
+  return "V";
+}
+inline std::string LogBeginning() {
+  return "B";
+}
+/// The strict group's ledger has all the tables of the other one, behind this byte.
+inline constexpr char kStrict = 'S';
+inline std::string Strict(std::string_view key) {
+  return kStrict + std::string(key);
+}
+/// Which routes were strict at the last start.
+inline std::string StrictRoutes() {
+  return "R";
+}
+
 /// What an expiry entry points at.
 enum class Expiring : char { kSlot = 's', kRun = 'r' };
 /// Per kind in order of time, then of id: the expirer reads from the front and stops at the first

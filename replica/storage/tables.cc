@@ -172,6 +172,7 @@ void Tables::Rollback() {
   ++open_batch_;
   if (slot_listener_) slot_listener_({});
   if (rolled_back_) rolled_back_();
+  if (rollback_listener_) rollback_listener_();
 }
 
 std::optional<std::string> Tables::Read(const std::string& key) {

@@ -101,6 +101,13 @@ class Tables {
   }
   std::size_t unshipped() const { return shipment_.size(); }
 
+  /// Called when a Flush found the disk full, after `rolled_back` of the shipper.
+  void SetRollbackListener(std::function<void()> listener) {
+    rollback_listener_ = std::move(listener);
+  }
+  /// Every change since the last Flush is gone, and so is all that was kept in memory.
+  void Rollback();
+
   void PutExpiry(keys::Expiring kind, std::int64_t at_ms, std::string_view id);
   void EraseExpiry(keys::Expiring kind, std::int64_t at_ms, std::string_view id);
   struct Due {
@@ -138,7 +145,6 @@ class Tables {
   Order::iterator Insert(std::string_view hash);
   void MarkDirty(Order::iterator hot);
   void Shrink();
-  void Rollback();
   std::optional<std::string> Read(const std::string& key);
   void Scan(const std::string& from, const std::string& to, const KvStore::Visitor& visit);
 
@@ -152,6 +158,7 @@ class Tables {
   std::map<std::string, std::optional<std::string>, std::less<>> pending_;
   std::function<void(const Shipment&)> shipper_;
   std::function<void()> rolled_back_;
+  std::function<void()> rollback_listener_;
   std::function<void(std::string_view)> slot_listener_;
   Shipment shipment_;
   std::set<std::pair<std::string, std::string>> shipped_;  // what shipment_ holds

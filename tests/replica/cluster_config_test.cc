@@ -35,6 +35,25 @@ void ExpectRefused(const std::string& text, const std::string& words) {
       << text;
 }
 
+TEST(ClusterConfig, StrictRulesAreReadAndNeedPeers) {
+  const std::string rules =
+      "[[strict]]\ntenant = \"vault\"\n[[strict]]\nendpoint = \"POST /pay\"\n"
+      "[strict_group]\nanswer_ms = 3000\n";
+  const auto parsed = ParseConfig(kCluster + Peer("eu", "eu.example.com:9102") + rules);
+  ASSERT_EQ(parsed.index(), 0u) << std::get<1>(parsed);
+  const Config& config = std::get<Config>(parsed);
+  ASSERT_EQ(config.strict_routes.size(), 2u);
+  EXPECT_EQ(config.strict_routes[0].tenant, "vault");
+  EXPECT_EQ(config.strict_routes[0].endpoint, "*");
+  EXPECT_EQ(config.strict_routes[1].tenant, "*");
+  EXPECT_EQ(config.strict_answer_ms, 3000);
+  ExpectRefused("[node]\nregion = \"us\"\n" + rules, "without [[peer]]");
+  const std::string peer = kCluster + Peer("eu", "eu.example.com:9102");
+  ExpectRefused(peer + "[[strict]]\ntenant = \"\"\n", "is any");
+  ExpectRefused(peer + "[[strict]]\nroute = \"x\"\n", "no option");
+  ExpectRefused(peer + "[strict_group]\nanswer_ms = 1\n", "answer_ms");
+}
+
 TEST(ClusterConfig, PeersAreRead) {
   const auto parsed =
       ParseConfig(kCluster + Peer("eu", "eu.example.com:9102") + Peer("ap", "[2001:db8::1]:9103"));

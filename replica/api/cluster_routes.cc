@@ -1,0 +1,108 @@
+// The strict group, for its operator: who is in it and how far, and the changes of that.
+#include <boost/json.hpp>
+
+#include "replica/api/api.h"
+#include "replica/api/errors.h"
+#include "replica/api/json_value.h"
+#include "replica/strict/strict_group.h"
+
+namespace once {
+namespace {
+
+namespace json = boost::json;
+
+const char* RoleName(EngineRole role) {
+  switch (role) {
+    case EngineRole::kStopped:
+      return "stopped";
+    case EngineRole::kFollower:
+      return "follower";
+    case EngineRole::kCandidate:
+      return "candidate";
+    case EngineRole::kLeader:
+      return "leader";
+  }
+  return "unknown";
+}
+
+json::object MemberJson(const EngineMember& member, const EngineStatus& status) {
+  json::object shown = {{"member", member.name},
+                        {"region", RegionOfMember(member.name)},
+                        {"role", member.name == status.leader ? "leader"
+                                 : member.voter               ? "follower"
+                                                              : "learner"}};
+  // Only a leader knows how far the others are.
+  if (member.stored) {
+    shown["index"] = *member.stored;
+    shown["lag"] = status.last - std::min(status.last, *member.stored);
+  }
+  return shown;
+}
+
+json::object StatusJson(StrictGroup& group) {
+  const EngineStatus status = group.engine().Status();
+  json::array members;
+  for (const EngineMember& member : status.members)
+    members.emplace_back(MemberJson(member, status));
+  return {{"member", status.name},        {"role", RoleName(status.role)},
+          {"leader", status.leader},      {"term", status.term},
+          {"index", status.last},         {"committed", status.committed},
+          {"applied", status.applied},    {"refusedMessages", group.refused()},
+          {"members", std::move(members)}};
+}
+
+// A list of names, or nothing.
+std::optional<std::vector<std::string>> Names(const json::value& value) {
+  if (!value.is_array()) return std::nullopt;
+  std::vector<std::string> names;
+  for (const json::value& name : value.as_array()) {
+    if (!name.is_string()) return std::nullopt;
+    names.emplace_back(name.as_string());
+  }
+  return names;
+}
+
+// Why the change was not begun, empty when it was, nothing when there is no such change.
+std::optional<std::string> BeginChange(Engine& engine, std::string_view change,
+                                       const json::value& value) {
+  if (change == "found") {
+    const auto founders = Names(value);
+    return founders ? std::optional(engine.Found(*founders)) : std::nullopt;
+  }
+  if (!value.is_string()) return std::nullopt;
+  const std::string member(value.as_string());
+  if (change == "transfer") return engine.Transfer(member);
+  if (change == "add") return engine.Change({MemberChange::Kind::kAdd, member});
+  if (change == "promote") return engine.Change({MemberChange::Kind::kPromote, member});
+  if (change == "remove") return engine.Change({MemberChange::Kind::kRemove, member});
+  return std::nullopt;
+}
+
+}  // namespace
+
+void Api::ShowCluster(Call& call) {
+  if (!replica_.strict())
+    return call.Fail(404, "no_strict_group", "No route of this node is strict.");
+  call.respond(JsonReply(200, StatusJson(*replica_.strict())));
+}
+
+void Api::ChangeCluster(Call& call) {
+  if (!replica_.strict())
+    return call.Fail(404, "no_strict_group", "No route of this node is strict.");
+  std::string error;
+  const auto body = ParseJson(call.request.body, error);
+  const json::object* change = body ? body->if_object() : nullptr;
+  std::optional<std::string> refused;
+  if (change && change->size() == 1)
+    refused =
+        BeginChange(replica_.strict()->engine(), change->begin()->key(), change->begin()->value());
+  if (!refused)
+    return call.Fail(400, "validation_error",
+                     R"(The body must be {"found": [members]}, or {"add" | "promote" | "remove" | )"
+                     R"("transfer": "region/identity"}.)");
+  if (!refused->empty()) return call.Fail(409, "change_refused", *refused);
+  log_(Severity::kInfo, "strict-group-changed", change->begin()->key());
+  call.respond(JsonReply(202, StatusJson(*replica_.strict())));
+}
+
+}  // namespace once

@@ -1,0 +1,164 @@
+#include "replica/oncectl/group.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <boost/json.hpp>
+#include <iomanip>
+#include <iostream>
+#include <memory>
+
+#include "replica/io/http_call.h"
+#include "replica/oncectl/development.h"
+
+namespace once {
+namespace {
+
+namespace json = boost::json;
+
+constexpr const char* kPath = "/v1/cluster";
+
+struct GroupOptions {
+  std::vector<std::string> urls;
+  std::string key;
+  std::string member;
+};
+
+/// One node, and the group as it sees it; `error` when it could not be asked.
+struct View {
+  std::string url;
+  json::object group;
+  std::string error;
+
+  std::string Text(const char* name) const {
+    const json::value* value = group.if_contains(name);
+    return value && value->is_string() ? std::string(value->as_string()) : "";
+  }
+  std::int64_t Number(const char* name) const {
+    const json::value* value = group.if_contains(name);
+    return value && value->is_int64() ? value->as_int64() : 0;
+  }
+};
+
+int Fail(const std::string& why) {
+  std::cerr << "oncectl: " << why << "\n";
+  return 1;
+}
+
+// Without --url, the development cluster. Empty, or what is missing.
+std::string FindNodes(GroupOptions& options) {
+  if (!options.urls.empty()) return "";
+  auto found = FindDevelopment(".");
+  if (auto* error = std::get_if<std::string>(&found)) return *error;
+  const auto& cluster = std::get<Development>(found);
+  for (const auto& [region, url] : cluster.urls) options.urls.push_back(url);
+  options.key = cluster.admin_key;
+  return "";
+}
+
+View Ask(const std::string& url, const std::string& key, const std::string& change = "") {
+  View view{url, {}, ""};
+  const auto result = CallHttp(url, change.empty() ? "GET" : "POST", kPath, key, change);
+  if (const auto* error = std::get_if<std::string>(&result)) {
+    view.error = *error;
+    return view;
+  }
+  const auto& answer = std::get<HttpCallResult>(result);
+  json::error_code failed;
+  const json::value body = json::parse(answer.body, failed);
+  if (answer.status >= 300 || failed || !body.is_object())
+    view.error = "answered " + std::to_string(answer.status) + ": " + answer.body;
+  else
+    view.group = body.as_object();
+  return view;
+}
+
+std::vector<View> AskAll(const GroupOptions& options) {
+  std::vector<View> views;
+  for (const std::string& url : options.urls) views.push_back(Ask(url, options.key));
+  return views;
+}
+
+int ShowMembers(GroupOptions& options) {
+  if (const std::string error = FindNodes(options); !error.empty()) return Fail(error);
+  const std::vector<View> views = AskAll(options);
+  std::int64_t last = 0;
+  for (const View& view : views) last = std::max(last, view.Number("index"));
+  const auto row = [](const auto& member, const auto& role, const auto& term, const auto& index,
+                      const auto& applied, const auto& lag) {
+    std::cout << std::left << std::setw(44) << member << std::setw(11) << role << std::right
+              << std::setw(6) << term << std::setw(10) << index << std::setw(10) << applied
+              << std::setw(8) << lag << "\n";
+  };
+  row("MEMBER", "ROLE", "TERM", "INDEX", "APPLIED", "LAG");
+  for (const View& view : views) {
+    if (view.error.empty())
+      row(view.Text("member"), view.Text("role"), view.Number("term"), view.Number("index"),
+          view.Number("applied"), last - view.Number("applied"));
+    else
+      std::cout << view.url << "  " << view.error << "\n";
+  }
+  return 0;
+}
+
+int Found(GroupOptions& options) {
+  if (const std::string error = FindNodes(options); !error.empty()) return Fail(error);
+  json::array founders;
+  for (const View& view : AskAll(options)) {
+    if (!view.error.empty()) return Fail(view.url + " " + view.error);
+    // One that was emptied would found a second group with the names of the first.
+    const json::value* members = view.group.if_contains("members");
+    if (members && members->is_array() && !members->as_array().empty())
+      return Fail(view.Text("member") + " belongs to a group already");
+    founders.emplace_back(view.Text("member"));
+  }
+  const std::string change = json::serialize(json::object{{"found", founders}});
+  for (const std::string& url : options.urls)
+    if (const View view = Ask(url, options.key, change); !view.error.empty())
+      return Fail(url + " " + view.error);
+  std::cout << "Founded: " << json::serialize(founders) << "\n";
+  return 0;
+}
+
+// Only the leader changes the group.
+int Change(GroupOptions& options, const std::string& kind) {
+  if (const std::string error = FindNodes(options); !error.empty()) return Fail(error);
+  for (const View& view : AskAll(options)) {
+    if (view.Text("role") != "leader") continue;
+    const std::string change = json::serialize(json::object{{kind, options.member}});
+    const View changed = Ask(view.url, options.key, change);
+    if (!changed.error.empty()) return Fail(changed.error);
+    std::cout << "Begun: " << kind << " " << options.member << "\n";
+    return 0;
+  }
+  return Fail("none of these nodes leads");
+}
+
+}  // namespace
+
+void AddGroup(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<GroupOptions>();
+  const auto add = [&app, options](const char* name, const char* text) {
+    CLI::App* command = app.add_subcommand(name, text);
+    command->add_option("--url", options->urls,
+                        "A node, as http://ADDRESS:PORT; more than one may be given");
+    command->add_option("--key", options->key, "An administrator's key")->envname("ONCE_KEY");
+    return command;
+  };
+  add("members", "Show the strict group, a line for each node")->callback([options, &exit_code] {
+    exit_code = ShowMembers(*options);
+  });
+  add("found", "Found the strict group of all these nodes: once")->callback([options, &exit_code] {
+    exit_code = Found(*options);
+  });
+  for (const auto& [kind, text] : {std::pair{"add", "Let a new member learn"},
+                                   {"promote", "Let a learner vote"},
+                                   {"remove", "End a membership"},
+                                   {"transfer", "Hand leadership to that member"}}) {
+    CLI::App* command = add(kind, text);
+    command->add_option("member", options->member, "region/identity")->required();
+    command->callback(
+        [options, &exit_code, name = std::string(kind)] { exit_code = Change(*options, name); });
+  }
+}
+
+}  // namespace once

@@ -1,0 +1,107 @@
+// The seam of the strict path: an engine brings the same batches in the same order to the state
+// machine of every member. What a batch means is none of its business, how it agrees none of ours.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace once {
+
+/// What an engine keeps the same on every member. Every call is on the replica's thread.
+class StateMachine {
+ public:
+  virtual ~StateMachine() = default;
+
+  /// Entry `index` is decided. Its changes, and that it was applied, go into the open batch of the
+  /// replica's Tables together. Indexes rise without gaps; an entry of the engine's own comes as an
+  /// empty batch. May throw KvUnreadable, with nothing put.
+  virtual void Apply(std::uint64_t index, const std::string& batch) = 0;
+  /// The last index whose changes the store has, or the open batch.
+  virtual std::uint64_t applied() = 0;
+  /// The whole state, as of applied(). May throw KvUnreadable.
+  virtual std::string Snapshot() = 0;
+  /// Replaces the whole state, in the open batch. False if it is no snapshot: nothing changed.
+  virtual bool Install(std::uint64_t index, const std::string& snapshot) = 0;
+  /// The store went back to an earlier batch: what is kept in memory is of no use.
+  virtual void RolledBack() = 0;
+  /// Who leads, as far as this member knows, is somebody else than before.
+  virtual void LeaderChanged() = 0;
+};
+
+enum class EngineRole { kStopped, kFollower, kCandidate, kLeader };
+
+/// A member is named "region/identity".
+struct EngineMember {
+  std::string name;
+  bool voter = false;
+  std::optional<std::uint64_t> stored;  // up to which index, as far as the leader knows
+};
+
+struct EngineStatus {
+  std::string name;
+  EngineRole role = EngineRole::kStopped;
+  std::string leader;  // a member; empty: none is known
+  std::uint64_t term = 0;
+  std::uint64_t last = 0;  // index of the log
+  std::uint64_t committed = 0;
+  std::uint64_t applied = 0;
+  std::vector<EngineMember> members;  // empty: this member belongs to no group yet
+  std::uint64_t refused = 0;          // messages that no honest member sends
+};
+
+struct MemberChange {
+  enum class Kind {
+    kAdd,      // as a learner: it receives and does not vote
+    kPromote,  // a learner that has caught up
+    kRemove,
+  };
+  Kind kind = Kind::kAdd;
+  std::string member;
+};
+
+/// One implementation drives the Raft core (native_engine.h). Another must keep the same rules:
+///   - what it promises to other members is durable first, through the replica's group commit;
+///   - it applies only what is decided, in order, and after a restart goes on after applied();
+///   - a write that failed, or whose outcome is unknown, ends its part in the group;
+///   - a member that was not a founder is a learner until a leader makes it a voter;
+///   - whatever a peer sends, it goes on.
+class Engine {
+ public:
+  virtual ~Engine() = default;
+
+  /// From now on it takes part.
+  virtual void Start() = 0;
+  /// Founds the group, on every founder with the same list. Empty, or why not: a group is founded
+  /// once, and by members who have none.
+  virtual std::string Found(const std::vector<std::string>& founders) = 0;
+
+  /// Only a leader proposes. False: nothing will come of it. True: it may be applied, or be lost
+  /// with this leadership; who proposed it learns that by seeing it applied.
+  virtual bool Propose(std::string batch) = 0;
+  /// Asks the leader, which must be this member, what index a read must wait for so that it sees
+  /// all that was acknowledged before. Nothing: it does not lead any more.
+  using IndexKnown = std::function<void(std::optional<std::uint64_t> index)>;
+  virtual void ReadIndex(IndexKnown known) = 0;
+
+  /// What another member's engine sent. `from_region` is proven by the channel.
+  virtual void Receive(const std::string& from_region, const std::string& message) = 0;
+
+  /// Both only on the leader, and accepted is not decided. Empty, or why not.
+  virtual std::string Change(const MemberChange& change) = 0;
+  virtual std::string Transfer(const std::string& member) = 0;
+
+  virtual EngineStatus Status() const = 0;
+  virtual bool Leads() const = 0;
+  /// The region of the leader; empty: unknown.
+  virtual std::string LeaderRegion() const = 0;
+};
+
+/// "region" of "region/identity".
+inline std::string RegionOfMember(const std::string& member) {
+  return member.substr(0, member.find('/'));
+}
+
+}  // namespace once

@@ -1,0 +1,322 @@
+#include "replica/strict/native_engine.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "replica/strict/raft_message_check.h"
+
+namespace once {
+namespace {
+
+constexpr std::int64_t kBeginAgainMs = 1000;
+
+std::string Words(RaftRefusal refusal) {
+  switch (refusal) {
+    case RaftRefusal::kNone:
+      return "";
+    case RaftRefusal::kNotLeader:
+      return "this member does not lead";
+    case RaftRefusal::kTransferring:
+      return "leadership is being handed over";
+    case RaftRefusal::kUncommitted:
+      return "too much is in progress";
+    case RaftRefusal::kChangePending:
+      return "another change is in progress";
+    case RaftRefusal::kNotCaughtUp:
+      return "the learner has not caught up";
+    case RaftRefusal::kInvalid:
+      return "there is no such member, it is that already, or nobody would be left to vote";
+  }
+  return "refused";
+}
+
+}  // namespace
+
+NativeEngine::NativeEngine(EngineWorld world, NativeEngineOptions options, StateMachine& state)
+    : world_(std::move(world)),
+      options_(std::move(options)),
+      state_(state),
+      random_(options_.seed),
+      records_(world_.tables) {
+  world_.tables.SetRollbackListener([this] { BeginAgain(); });
+  Load();
+}
+
+NativeEngine::~NativeEngine() {
+  *alive_ = false;
+  world_.tables.SetRollbackListener({});
+}
+
+void NativeEngine::Load() {
+  RaftState stored = records_.Load(state_.applied());
+  raft_ = std::make_unique<Raft>(options_.member, options_.raft, std::move(stored), random_);
+  ++epoch_;
+}
+
+void NativeEngine::Start() {
+  started_ = true;
+  Tick();
+}
+
+void NativeEngine::Tick() {
+  world_.scheduler.After(options_.tick_ms, [this, alive = alive_] {
+    if (*alive) Tick();
+  });
+  if (!raft_) return;
+  raft_->Tick();
+  Work();
+}
+
+std::string NativeEngine::Found(const std::vector<std::string>& founders) {
+  if (!raft_) return "this member is silent";
+  if (raft_->membership().voters_size() > 0 || raft_->log().last_index() > 0)
+    return "this member belongs to a group";
+  if (std::count(founders.begin(), founders.end(), options_.member) != 1)
+    return "this member must be among the founders";
+  Membership membership;
+  for (const std::string& founder : founders) membership.add_voters(founder);
+  records_.PutFounding(BootstrapState(std::move(membership)));
+  // Silent until that is durable; then as after a restart.
+  BeginAgain();
+  return "";
+}
+
+bool NativeEngine::Propose(std::string batch) {
+  if (!raft_ || !raft_->Propose(std::move(batch)).accepted()) return false;
+  Work();
+  return true;
+}
+
+void NativeEngine::ReadIndex(IndexKnown known) {
+  const std::string context = std::to_string(++last_read_);
+  if (!raft_ || !raft_->ReadIndex(context).accepted()) return known(std::nullopt);
+  reads_.emplace(context, std::move(known));
+  Work();
+}
+
+void NativeEngine::Receive(const std::string& from_region, const std::string& message) {
+  if (!raft_ || !started_) return;
+  RaftMessage parsed;
+  if (!parsed.ParseFromString(message) || !IsAcceptable(*raft_, from_region, parsed)) {
+    ++refused_;
+    return;
+  }
+  raft_->Step(parsed);
+  Work();
+}
+
+std::string NativeEngine::Change(const MemberChange& change) {
+  if (!raft_) return "this member is silent";
+  static constexpr MembershipChange::Kind kKinds[] = {MembershipChange::Kind::kAddLearner,
+                                                      MembershipChange::Kind::kPromote,
+                                                      MembershipChange::Kind::kRemove};
+  const RaftVerdict verdict =
+      raft_->ProposeMembership({kKinds[static_cast<int>(change.kind)], change.member});
+  Work();
+  return Words(verdict.refusal);
+}
+
+std::string NativeEngine::Transfer(const std::string& member) {
+  if (!raft_) return "this member is silent";
+  const RaftVerdict verdict = raft_->TransferLeadership(member);
+  Work();
+  return Words(verdict.refusal);
+}
+
+void NativeEngine::Work() {
+  if (working_) return;  // called back from below: the loop there goes on
+  working_ = true;
+  while (raft_ && !broken_) {
+    auto work = raft_->TakeWork();
+    if (!work) break;
+    Do(std::move(*work));
+  }
+  working_ = false;
+  if (broken_) {
+    broken_ = false;
+    BeginAgain();
+  }
+  NoticeLeader();
+}
+
+void NativeEngine::Do(RaftWork work) {
+  Send(work.send_at_once);
+  try {
+    Store(work);
+    if (broken_) return;
+    Apply(work.apply);
+  } catch (const KvUnreadable&) {
+    broken_ = true;
+    return;
+  }
+  Answer(work.reads);
+  for (const std::string& member : work.snapshots_released) outgoing_.erase(member);
+  for (const RaftChunkWanted& wanted : work.chunks_wanted) Provide(wanted);
+  CompactLog();
+}
+
+void NativeEngine::Store(RaftWork& work) {
+  for (const SnapshotChunk& chunk : work.stage) {
+    if (chunk.offset() == 0) staged_.clear();
+    staged_ += chunk.data();
+  }
+  if (work.install) Install(*work.install);
+  if (broken_) return;
+  records_.Put(work);
+  portions_.push_back({work.number, !work.must_sync, std::move(work.send_when_durable)});
+  if (!work.must_sync) return Release();
+  world_.commit.WhenDurable(world_.tables.open_batch(), [this, alive = alive_, epoch = epoch_,
+                                                         number = work.number](Durable durable) {
+    if (!*alive || epoch != epoch_) return;
+    if (durable == Durable::kYes) return Settle(number);
+    // Not kFull: the rollback before it has begun everything again. So it is unknown what the
+    // store has, and this member promises nothing more.
+    FallSilent();
+  });
+}
+
+void NativeEngine::Install(const SnapshotMeta& meta) {
+  // A leader that sends something else breaks the group's trust, not this member.
+  if (!state_.Install(meta.index(), staged_)) {
+    ++refused_;
+    broken_ = true;
+  }
+  staged_.clear();
+  applied_bytes_ = 0;
+}
+
+void NativeEngine::Settle(std::uint64_t number) {
+  for (Portion& portion : portions_)
+    if (portion.number == number) portion.durable = true;
+  Release();
+  Work();
+}
+
+void NativeEngine::Release() {
+  while (raft_ && !portions_.empty() && portions_.front().durable) {
+    const Portion portion = std::move(portions_.front());
+    portions_.pop_front();
+    Send(portion.messages);
+    raft_->Persisted(portion.number);
+  }
+}
+
+void NativeEngine::Apply(const std::vector<RaftEntryPtr>& entries) {
+  for (const RaftEntryPtr& entry : entries) {
+    state_.Apply(entry->index(), entry->kind() == PROPOSAL ? entry->data() : std::string());
+    if (!raft_) return;
+    raft_->Applied(entry->index());
+    applied_bytes_ += entry->data().size();
+  }
+}
+
+void NativeEngine::Answer(const std::vector<RaftRead>& reads) {
+  for (const RaftRead& read : reads) {
+    auto waiting = reads_.extract(read.context);
+    if (waiting.empty()) continue;
+    waiting.mapped()(read.confirmed ? std::optional(read.index) : std::nullopt);
+  }
+}
+
+void NativeEngine::Provide(const RaftChunkWanted& wanted) {
+  std::shared_ptr<const Outgoing>& kept = outgoing_[wanted.to];
+  if (wanted.offset == 0 || !kept) {
+    const std::uint64_t applied = state_.applied();
+    for (const auto& [to, other] : outgoing_)  // several may be behind
+      if (other && other->index == applied) kept = other;
+    if (!kept || kept->index != applied) {
+      try {
+        kept = std::make_shared<const Outgoing>(Outgoing{applied, state_.Snapshot()});
+      } catch (const KvUnreadable&) {
+        broken_ = true;
+        return;
+      }
+    }
+  }
+  const std::size_t offset = std::min<std::size_t>(wanted.offset, kept->bytes.size());
+  std::string data = kept->bytes.substr(offset, options_.chunk_bytes);
+  const bool last = offset + data.size() == kept->bytes.size();
+  raft_->ProvideChunk(wanted.to, kept->index, wanted.offset, std::move(data), last);
+}
+
+void NativeEngine::CompactLog() {
+  if (!raft_) return;
+  const std::uint64_t kept = raft_->applied() - raft_->log().snapshot_index();
+  if (kept < 2 * options_.log_entries && applied_bytes_ < options_.log_bytes_max) return;
+  applied_bytes_ = 0;
+  raft_->Compact(raft_->applied() - std::min(kept / 2, options_.log_entries));
+}
+
+void NativeEngine::Send(const std::vector<RaftMessage>& messages) {
+  for (const RaftMessage& message : messages)
+    world_.send(RegionOfMember(message.to()), message.SerializeAsString());
+}
+
+void NativeEngine::NoticeLeader() {
+  std::string leader = raft_ ? raft_->leader() : "";
+  if (leader == known_leader_) return;
+  known_leader_ = std::move(leader);
+  state_.LeaderChanged();
+}
+
+void NativeEngine::FallSilent() {
+  raft_.reset();
+  ++epoch_;
+  portions_.clear();
+  staged_.clear();
+  outgoing_.clear();
+  for (auto& [context, known] : std::exchange(reads_, {})) known(std::nullopt);
+  NoticeLeader();
+}
+
+void NativeEngine::BeginAgain() {
+  state_.RolledBack();
+  FallSilent();
+  BeginAgainLater();
+}
+
+void NativeEngine::BeginAgainLater() {
+  world_.scheduler.After(kBeginAgainMs, [this, alive = alive_, epoch = epoch_] {
+    if (!*alive || epoch != epoch_) return;
+    // What is stored must not be taken for durable before it is.
+    world_.commit.WhenAllDurable([this, alive, epoch](Durable durable) {
+      if (!*alive || epoch != epoch_ || durable == Durable::kUnknown) return;
+      try {
+        if (durable == Durable::kYes) return Load();
+      } catch (const KvUnreadable&) {
+        // Perhaps the next time.
+      }
+      BeginAgainLater();
+    });
+  });
+}
+
+EngineStatus NativeEngine::Status() const {
+  EngineStatus status;
+  status.name = options_.member;
+  status.refused = refused_;
+  if (!raft_) return status;
+  static constexpr EngineRole kRoles[] = {EngineRole::kFollower, EngineRole::kCandidate,
+                                          EngineRole::kCandidate, EngineRole::kLeader};
+  status.role = kRoles[static_cast<int>(raft_->role())];
+  status.leader = raft_->leader();
+  status.term = raft_->term();
+  status.last = raft_->log().last_index();
+  status.committed = raft_->commit();
+  status.applied = raft_->applied();
+  const auto add = [&](const std::string& name, bool voter) {
+    EngineMember& member = status.members.emplace_back(EngineMember{name, voter, {}});
+    const auto at = raft_->progress().find(name);
+    if (at != raft_->progress().end()) member.stored = at->second.match();
+    if (name == options_.member) member.stored = raft_->log().durable_index();
+  };
+  for (const std::string& voter : raft_->membership().voters()) add(voter, true);
+  for (const std::string& learner : raft_->membership().learners()) add(learner, false);
+  return status;
+}
+
+std::string NativeEngine::LeaderRegion() const {
+  return known_leader_.empty() ? "" : RegionOfMember(known_leader_);
+}
+
+}  // namespace once

@@ -1,0 +1,120 @@
+// The engine that is always there: drives the Raft core as RaftWork demands.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "consensus/raft.h"
+#include "replica/env/random.h"
+#include "replica/env/scheduler.h"
+#include "replica/storage/commit.h"
+#include "replica/storage/tables.h"
+#include "replica/strict/engine.h"
+#include "replica/strict/raft_records.h"
+
+namespace once {
+
+struct NativeEngineOptions {
+  std::string member;         // "region/identity"
+  std::uint64_t seed = 1;     // of election timeouts: differs between members
+  std::int64_t tick_ms = 50;  // an election starts after 12 to 24 of them without a leader
+  RaftOptions raft = {.heartbeat_ticks = 2,
+                      .election_ticks = 12,
+                      .window_bytes_max = 1 << 20,
+                      .append_bytes_max = 256 << 10};
+  std::size_t chunk_bytes = 256 << 10;  // of a snapshot
+  /// The log is cut to so many applied entries when it has twice as many, or so many bytes.
+  std::uint64_t log_entries = 4096;
+  std::uint64_t log_bytes_max = 64 << 20;
+};
+
+/// Where it lives. All outlive it.
+struct EngineWorld {
+  Scheduler& scheduler;
+  Tables& tables;
+  Commit& commit;
+  std::function<void(const std::string& region, std::string message)> send;
+};
+
+/// A snapshot is held in memory while it is sent or received, as one string.
+///
+/// When the disk is full, or a block unreadable, the member falls silent and, once all that is
+/// written is durable, begins again from what is stored: to the others it was restarted. After a
+/// failed sync it stays silent.
+class NativeEngine : public Engine {
+ public:
+  /// `state` outlives it. Reads the store: may throw KvUnreadable.
+  NativeEngine(EngineWorld world, NativeEngineOptions options, StateMachine& state);
+  ~NativeEngine() override;
+
+  void Start() override;
+  std::string Found(const std::vector<std::string>& founders) override;
+  bool Propose(std::string batch) override;
+  void ReadIndex(IndexKnown known) override;
+  void Receive(const std::string& from_region, const std::string& message) override;
+  std::string Change(const MemberChange& change) override;
+  std::string Transfer(const std::string& member) override;
+  EngineStatus Status() const override;
+  bool Leads() const override { return raft_ && raft_->role() == RaftRole::kLeader; }
+  std::string LeaderRegion() const override;
+
+ private:
+  struct Portion {
+    std::uint64_t number;
+    bool durable;
+    std::vector<RaftMessage> messages;
+  };
+  struct Outgoing {
+    std::uint64_t index;
+    std::string bytes;
+  };
+
+  void Load();
+  void Tick();
+  /// Does what the core wants done until it wants nothing.
+  void Work();
+  void Do(RaftWork work);
+  void Store(RaftWork& work);
+  void Install(const SnapshotMeta& meta);
+  void Apply(const std::vector<RaftEntryPtr>& entries);
+  void Answer(const std::vector<RaftRead>& reads);
+  void Provide(const RaftChunkWanted& wanted);
+  void Settle(std::uint64_t number);
+  void Release();
+  void CompactLog();
+  void Send(const std::vector<RaftMessage>& messages);
+  void NoticeLeader();
+  /// Forgets the core and what it was doing.
+  void FallSilent();
+  /// The same, and begins again from the store later.
+  void BeginAgain();
+  void BeginAgainLater();
+
+  EngineWorld world_;
+  const NativeEngineOptions options_;
+  StateMachine& state_;
+  Random random_;
+  RaftRecords records_;
+  std::unique_ptr<Raft> raft_;  // null: silent
+  bool started_ = false;
+  bool working_ = false;
+  bool broken_ = false;      // in the midst of Work: begin again when it is over
+  std::uint64_t epoch_ = 0;  // rises with every core, so that callbacks of an old one are known
+  std::deque<Portion> portions_;  // stored in this order, and not yet all durable
+  std::string staged_;            // the snapshot being received
+  std::map<std::string, std::shared_ptr<const Outgoing>> outgoing_;  // by receiver
+  std::map<std::string, IndexKnown> reads_;                          // by context
+  std::uint64_t last_read_ = 0;
+  std::uint64_t applied_bytes_ = 0;  // since the log was last cut
+  std::string known_leader_;
+  std::uint64_t refused_ = 0;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace once

@@ -1,0 +1,179 @@
+#include "replica/strict/strict_group.h"
+
+#include <utility>
+
+namespace once {
+namespace {
+
+constexpr std::uint32_t kMessageFormat = 1;
+constexpr std::size_t kMessageBytesMax = 8u << 20;
+
+NativeEngineOptions EngineOptionsFor(const StrictOptions& options, std::uint64_t seed) {
+  NativeEngineOptions engine = options.engine;
+  engine.member = options.member;
+  engine.seed = seed;
+  return engine;
+}
+
+}  // namespace
+
+StrictGroup::StrictGroup(StrictWorld world, StrictOptions options)
+    : world_(std::move(world)),
+      options_(std::move(options)),
+      region_(RegionOfMember(options_.member)),
+      state_(world_.tables, options_.hot_bytes_max),
+      engine_(std::make_unique<NativeEngine>(
+          EngineWorld{world_.scheduler, world_.tables, world_.commit,
+                      [this](const std::string& region, std::string bytes) {
+                        StrictMessage message;
+                        message.set_engine(std::move(bytes));
+                        Send(region, std::move(message));
+                      }},
+          EngineOptionsFor(options_, world_.entropy()), static_cast<StateMachine&>(*this))),
+      requests_(world_.scheduler, options_.answer_ms, options_.resend_ms, world_.entropy() >> 1,
+                [this](const std::vector<StrictRequest>& all) { return SendToLeader(all); }),
+      proposals_(world_.scheduler, world_.clock, *engine_, world_.entropy, options_.terms),
+      reads_(world_.scheduler, options_.answer_ms, world_.entropy() >> 1,
+             [this](std::uint64_t read) { return AskLeader(read); }),
+      duties_(world_.scheduler, world_.clock, *engine_, state_, proposals_,
+              options_.terms.skew_ms()) {
+  world_.transport.SetReceiver(
+      [this](const std::string& from, const std::string& bytes) { Receive(from, bytes); });
+}
+
+StrictGroup::~StrictGroup() {
+  *alive_ = false;
+}
+
+void StrictGroup::Start() {
+  engine_->Start();
+  duties_.Start();
+}
+
+void StrictGroup::Stop() {
+  duties_.HandOver();
+  requests_.GiveUp();
+}
+
+void StrictGroup::Submit(const Command& command, Done done) {
+  try {
+    const Answer known = Recall(command);
+    if (known.kind != Answer::Kind::kUnavailable) return done(known);
+  } catch (const KvUnreadable&) {
+    // The leader may be able to.
+  }
+  requests_.Ask(command, std::move(done));
+}
+
+Answer StrictGroup::Recall(const Command& command) {
+  const bool mutation = command.has_mutation() && command.mutation().has_begin() &&
+                        command.mutation().admitted_fence() == 0;
+  // With an unsafe clock it is not known whether the answer has expired.
+  if ((!command.has_begin() && !mutation) || !world_.clock.Safe()) return {};
+  const Begin& begin = mutation ? command.mutation().begin() : command.begin();
+  return state_.Recall(begin, world_.clock.NowMillis(), options_.terms.skew_ms());
+}
+
+void StrictGroup::Read(std::function<void(Tables&)> read, std::function<void()> failed) {
+  reads_.Read(
+      [this, read = std::move(read), failed] {
+        try {
+          read(state_.tables());
+        } catch (const KvUnreadable&) {
+          failed();
+        }
+      },
+      failed);
+}
+
+void StrictGroup::Apply(std::uint64_t index, const std::string& batch) {
+  state_.Apply(index, batch, [this](const StrictCommand& command, const Answer& answer) {
+    if (on_applied) on_applied(answer);
+    if (!answer.run_id.empty()) duties_.Consider(answer.run_id);
+    if (command.region() != region_ || command.request() == 0) return;
+    // At the size bound the group can promise nothing new, as without a majority.
+    requests_.Applied(command.request(), answer.kind == Answer::Kind::kFull ? Answer() : answer);
+  });
+  reads_.Applied(index);
+}
+
+bool StrictGroup::Install(std::uint64_t index, const std::string& snapshot) {
+  if (!state_.Install(index, snapshot)) return false;
+  // What this node asked for may be among what the snapshot stands for, and its answer with it.
+  requests_.SendAgain();
+  reads_.Applied(index);
+  return true;
+}
+
+void StrictGroup::LeaderChanged() {
+  const bool leads = engine_->Leads();
+  proposals_.Forget();
+  if (leads && !led_) duties_.TakeOver();
+  led_ = leads;
+  requests_.SendAgain();
+  reads_.AskAgain();
+}
+
+void StrictGroup::Send(const std::string& region, StrictMessage message) {
+  message.set_format(kMessageFormat);
+  world_.transport.Send(region, message.SerializeAsString());
+}
+
+bool StrictGroup::SendToLeader(const std::vector<StrictRequest>& requests) {
+  if (engine_->Leads()) {
+    for (const StrictRequest& request : requests) proposals_.Take(region_, request);
+    return true;
+  }
+  const std::string leader = engine_->LeaderRegion();
+  if (leader.empty()) return false;
+  StrictMessage message;
+  for (const StrictRequest& request : requests) *message.add_requests() = request;
+  Send(leader, std::move(message));
+  return true;
+}
+
+bool StrictGroup::AskLeader(std::uint64_t read) {
+  if (engine_->Leads()) {
+    AnswerRead(region_, read);
+    return true;
+  }
+  const std::string leader = engine_->LeaderRegion();
+  if (leader.empty()) return false;
+  StrictMessage message;
+  message.add_reads(read);
+  Send(leader, std::move(message));
+  return true;
+}
+
+void StrictGroup::AnswerRead(const std::string& region, std::uint64_t read) {
+  engine_->ReadIndex([this, alive = alive_, region, read](std::optional<std::uint64_t> index) {
+    if (!*alive || !index) return;  // the next leader is asked, or nobody
+    if (region == region_) return reads_.Known(read, *index, state_.applied());
+    StrictMessage message;
+    ReadReply& reply = *message.add_read_replies();
+    reply.set_read(read);
+    reply.set_index(*index);
+    Send(region, std::move(message));
+  });
+}
+
+void StrictGroup::Receive(const std::string& from, const std::string& bytes) {
+  StrictMessage message;
+  if (bytes.size() > kMessageBytesMax || !message.ParseFromString(bytes) || message.format() == 0) {
+    ++refused_;
+    return;
+  }
+  if (!message.engine().empty()) engine_->Receive(from, message.engine());
+  for (const StrictRequest& request : message.requests()) {
+    if (request.request() == 0 || !IsCallersCommand(request.command()))
+      ++refused_;
+    else if (engine_->Leads())
+      proposals_.Take(from, request);
+  }
+  for (const std::uint64_t read : message.reads())
+    if (engine_->Leads()) AnswerRead(from, read);
+  for (const ReadReply& reply : message.read_replies())
+    reads_.Known(reply.read(), reply.index(), state_.applied());
+}
+
+}  // namespace once

@@ -1,0 +1,104 @@
+// A node's part in the strict group: commands of its callers go through the replicated log, and the
+// same ledger comes out on every node.
+//
+//   caller -> requests -> (leader) proposals -> engine -> every node: state -> the asker's caller
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "replica/clock.h"
+#include "replica/env/scheduler.h"
+#include "replica/env/transport.h"
+#include "replica/storage/commit.h"
+#include "replica/storage/tables.h"
+#include "replica/strict/engine.h"
+#include "replica/strict/leader_duties.h"
+#include "replica/strict/native_engine.h"
+#include "replica/strict/strict_proposals.h"
+#include "replica/strict/strict_reads.h"
+#include "replica/strict/strict_requests.h"
+#include "replica/strict/strict_state.h"
+
+namespace once {
+
+struct StrictOptions {
+  std::string member;             // "region/identity"
+  LedgerTerms terms;              // what this node's configuration says; in force while it leads
+  std::int64_t answer_ms = 2000;  // then a caller is told kUnavailable
+  std::int64_t resend_ms = 500;
+  std::size_t hot_bytes_max = 48u << 20;
+  NativeEngineOptions engine;  // member and seed are filled in
+};
+
+/// All outlive the group.
+struct StrictWorld {
+  Scheduler& scheduler;
+  Tables& tables;  // of the best-effort ledger: its batches carry everything
+  Commit& commit;
+  NodeClock& clock;
+  Transport& transport;
+  std::function<std::uint64_t()> entropy;
+};
+
+class StrictGroup : private StateMachine {
+ public:
+  using Done = std::function<void(const Answer&)>;
+
+  /// Reads what the store has. May throw KvUnreadable.
+  StrictGroup(StrictWorld world, StrictOptions options);
+  ~StrictGroup() override;
+
+  void Start();
+  /// Hands leadership over, if it has it, and tells callers that there will be no answer.
+  void Stop();
+
+  /// Carries a caller's command through the log. A stored final answer is given at once by any
+  /// node. kUnavailable: there was no answer in time; it may have happened, and a retry with the
+  /// same key is safe.
+  void Submit(const Command& command, Done done);
+  /// Runs `read` on a state that holds everything acknowledged before this call; `failed` when the
+  /// leader cannot be asked in time. Calls with KvUnreadable count as failed.
+  void Read(std::function<void(Tables&)> read, std::function<void()> failed);
+
+  /// Called for every command that this node applies, whoever asked for it.
+  std::function<void(const Answer&)> on_applied;
+
+  Engine& engine() { return *engine_; }
+  Tables& tables() { return state_.tables(); }
+  /// Messages that no honest node sends, of all kinds.
+  std::uint64_t refused() const { return refused_ + engine_->Status().refused; }
+
+ private:
+  // StateMachine
+  void Apply(std::uint64_t index, const std::string& batch) override;
+  std::uint64_t applied() override { return state_.applied(); }
+  std::string Snapshot() override { return state_.Snapshot(); }
+  bool Install(std::uint64_t index, const std::string& snapshot) override;
+  void RolledBack() override { state_.Forget(); }
+  void LeaderChanged() override;
+
+  Answer Recall(const Command& command);
+  void Receive(const std::string& from, const std::string& bytes);
+  void Send(const std::string& region, StrictMessage message);
+  bool SendToLeader(const std::vector<StrictRequest>& requests);
+  bool AskLeader(std::uint64_t read);
+  void AnswerRead(const std::string& region, std::uint64_t read);
+
+  StrictWorld world_;
+  const StrictOptions options_;
+  const std::string region_;
+  StrictState state_;
+  std::unique_ptr<Engine> engine_;
+  StrictRequests requests_;
+  StrictProposals proposals_;
+  StrictReads reads_;
+  LeaderDuties duties_;
+  bool led_ = false;
+  std::uint64_t refused_ = 0;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace once

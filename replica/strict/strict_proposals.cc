@@ -1,0 +1,91 @@
+#include "replica/strict/strict_proposals.h"
+
+#include <utility>
+
+namespace once {
+namespace {
+
+constexpr std::uint32_t kBatchFormat = 1;
+constexpr std::size_t kBatchBytesMax = 256 << 10;
+constexpr std::size_t kProposedMax = 65'536;
+constexpr std::size_t kGatheredMax = 100'000;
+
+}  // namespace
+
+StrictProposals::StrictProposals(Scheduler& scheduler, NodeClock& clock, Engine& engine,
+                                 std::function<std::uint64_t()> entropy, LedgerTerms terms)
+    : scheduler_(scheduler),
+      clock_(clock),
+      engine_(engine),
+      entropy_(std::move(entropy)),
+      terms_(std::move(terms)) {}
+
+StrictProposals::~StrictProposals() {
+  *alive_ = false;
+}
+
+void StrictProposals::Take(const std::string& region, const StrictRequest& request) {
+  if (proposed_.count(request.request())) return;
+  Add(region, request.request(), request.command());
+}
+
+void StrictProposals::TakeOwn(Command command) {
+  Add("", 0, std::move(command));
+}
+
+void StrictProposals::Add(const std::string& region, std::uint64_t request, Command command) {
+  if (!engine_.Leads() || gathered_.size() >= kGatheredMax) return;
+  StrictCommand& added = gathered_.emplace_back();
+  added.set_region(region);
+  added.set_request(request);
+  *added.mutable_command() = std::move(command);
+  for (int i = 0; i < 3; ++i) added.add_entropy(entropy_());
+  if (scheduled_) return;
+  scheduled_ = true;
+  scheduler_.Post([this, alive = alive_] {
+    if (!*alive) return;
+    scheduled_ = false;
+    Propose();
+  });
+}
+
+void StrictProposals::Propose() {
+  while (!gathered_.empty() && clock_.Safe() && ProposeSome()) {
+  }
+  gathered_.clear();
+}
+
+bool StrictProposals::ProposeSome() {
+  StrictBatch batch;
+  batch.set_format(kBatchFormat);
+  batch.set_stamp_ms(clock_.NowMillis());
+  *batch.mutable_terms() = terms_;
+  std::vector<std::uint64_t> numbers;
+  std::unordered_set<std::uint64_t> here;
+  for (std::size_t bytes = 0; !gathered_.empty() && bytes < kBatchBytesMax;) {
+    StrictCommand command = std::move(gathered_.front());
+    gathered_.pop_front();
+    const std::uint64_t number = command.request();
+    if (number != 0 && (proposed_.count(number) || !here.insert(number).second)) continue;
+    bytes += command.ByteSizeLong();
+    if (number != 0) numbers.push_back(number);
+    *batch.add_commands() = std::move(command);
+  }
+  if (batch.commands_size() == 0) return true;
+  if (!engine_.Propose(batch.SerializeAsString())) return false;
+  for (const std::uint64_t number : numbers)
+    if (proposed_.insert(number).second) proposed_order_.push_back(number);
+  while (proposed_order_.size() > kProposedMax) {
+    proposed_.erase(proposed_order_.front());
+    proposed_order_.pop_front();
+  }
+  return true;
+}
+
+void StrictProposals::Forget() {
+  proposed_.clear();
+  proposed_order_.clear();
+  gathered_.clear();
+}
+
+}  // namespace once

@@ -1,0 +1,52 @@
+// The leader's part: what nodes ask for becomes entries of the log.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "replica/clock.h"
+#include "replica/env/scheduler.h"
+#include "replica/strict/engine.h"
+#include "replica/strict/strict.pb.h"
+
+namespace once {
+
+/// Everything that arrives until the event loop comes round is one entry, with one stamp. While the
+/// clock is unsafe nothing is proposed. What the engine refuses is dropped: who asked asks again.
+class StrictProposals {
+ public:
+  /// All outlive it.
+  StrictProposals(Scheduler& scheduler, NodeClock& clock, Engine& engine,
+                  std::function<std::uint64_t()> entropy, LedgerTerms terms);
+  ~StrictProposals();
+
+  /// From a node of `region`. One that this leader has proposed already is passed over.
+  void Take(const std::string& region, const StrictRequest& request);
+  /// The leader's own: expiry, steps of runs.
+  void TakeOwn(Command command);
+  /// Another leads: what was proposed here may be lost, and may be asked for again.
+  void Forget();
+
+ private:
+  void Add(const std::string& region, std::uint64_t request, Command command);
+  void Propose();
+  bool ProposeSome();
+
+  Scheduler& scheduler_;
+  NodeClock& clock_;
+  Engine& engine_;
+  std::function<std::uint64_t()> entropy_;
+  const LedgerTerms terms_;
+  std::deque<StrictCommand> gathered_;
+  std::unordered_set<std::uint64_t> proposed_;  // numbers of requests, the latest of them
+  std::deque<std::uint64_t> proposed_order_;
+  bool scheduled_ = false;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace once

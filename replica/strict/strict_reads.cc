@@ -1,0 +1,60 @@
+#include "replica/strict/strict_reads.h"
+
+#include <utility>
+#include <vector>
+
+namespace once {
+namespace {
+constexpr std::size_t kWaitingMax = 100'000;
+}
+
+StrictReads::StrictReads(Scheduler& scheduler, std::int64_t answer_ms, std::uint64_t first_number,
+                         AskLeader ask)
+    : scheduler_(scheduler),
+      answer_ms_(answer_ms),
+      last_number_(first_number),
+      ask_(std::move(ask)) {}
+
+StrictReads::~StrictReads() {
+  *alive_ = false;
+}
+
+void StrictReads::Read(std::function<void()> ready, std::function<void()> failed) {
+  if (waiting_.size() >= kWaitingMax) return failed();
+  const std::uint64_t number = ++last_number_;
+  waiting_[number] = {std::move(ready), std::move(failed), std::nullopt};
+  scheduler_.After(answer_ms_, [this, alive = alive_, number] {
+    if (*alive) Expire(number);
+  });
+  ask_(number);
+}
+
+void StrictReads::Known(std::uint64_t number, std::uint64_t index, std::uint64_t applied) {
+  const auto at = waiting_.find(number);
+  if (at == waiting_.end() || at->second.index) return;
+  at->second.index = index;
+  by_index_.emplace(index, number);
+  Applied(applied);
+}
+
+void StrictReads::Applied(std::uint64_t index) {
+  while (!by_index_.empty() && by_index_.begin()->first <= index) {
+    auto found = waiting_.extract(by_index_.begin()->second);
+    by_index_.erase(by_index_.begin());
+    if (!found.empty()) found.mapped().ready();
+  }
+}
+
+void StrictReads::AskAgain() {
+  std::vector<std::uint64_t> numbers;
+  for (const auto& [number, waiting] : waiting_)
+    if (!waiting.index) numbers.push_back(number);
+  for (const std::uint64_t number : numbers) ask_(number);
+}
+
+void StrictReads::Expire(std::uint64_t number) {
+  auto found = waiting_.extract(number);
+  if (!found.empty()) found.mapped().failed();
+}
+
+}  // namespace once

@@ -1,0 +1,125 @@
+#include "replica/strict/strict_requests.h"
+
+#include <utility>
+#include <vector>
+
+namespace once {
+namespace {
+
+constexpr std::size_t kWaitingMax = 100'000;
+constexpr std::size_t kMessageBytesMax = 512 << 10;
+constexpr std::int64_t kWatchMs = 50;
+
+Answer NoAnswer() {
+  Answer answer;
+  answer.kind = Answer::Kind::kUnavailable;
+  answer.retry_after_ms = 1000;
+  return answer;
+}
+
+// Twice is as good as once: a key or a fence sees to it.
+bool MayRepeat(const Command& command) {
+  return !command.has_mutation() || command.mutation().has_begin();
+}
+
+}  // namespace
+
+StrictRequests::StrictRequests(Scheduler& scheduler, std::int64_t answer_ms, std::int64_t resend_ms,
+                               std::uint64_t first_number, Send send)
+    : scheduler_(scheduler),
+      answer_us_(answer_ms * 1000),
+      resend_us_(resend_ms * 1000),
+      last_number_(first_number),
+      send_(std::move(send)) {}
+
+StrictRequests::~StrictRequests() {
+  *alive_ = false;
+}
+
+void StrictRequests::Ask(const Command& command, Done done) {
+  if (waiting_.size() >= kWaitingMax) return done(NoAnswer());
+  const std::uint64_t number = ++last_number_;
+  Waiting& waiting = waiting_[number];
+  waiting.request.set_request(number);
+  *waiting.request.mutable_command() = command;
+  waiting.done = std::move(done);
+  waiting.deadline_us = scheduler_.MonotonicMicros() + answer_us_;
+  waiting.sent_us = 0;
+  waiting.once = !MayRepeat(command);
+  unsent_.push_back(number);
+  DispatchSoon();
+  WatchSoon();
+}
+
+void StrictRequests::Applied(std::uint64_t number, const Answer& answer) {
+  auto found = waiting_.extract(number);
+  if (!found.empty()) found.mapped().done(answer);
+}
+
+void StrictRequests::SendAgain() {
+  unsent_.clear();
+  for (const auto& [number, waiting] : waiting_)
+    if (waiting.sent_us == 0 || !waiting.once) unsent_.push_back(number);
+  DispatchSoon();
+}
+
+void StrictRequests::GiveUp() {
+  for (auto& [number, waiting] : std::exchange(waiting_, {})) waiting.done(NoAnswer());
+}
+
+// Posted: what the event loop already holds goes in one message.
+void StrictRequests::DispatchSoon() {
+  if (dispatching_ || unsent_.empty()) return;
+  dispatching_ = true;
+  scheduler_.Post([this, alive = alive_] {
+    if (!*alive) return;
+    dispatching_ = false;
+    Dispatch();
+  });
+}
+
+void StrictRequests::Dispatch() {
+  while (!unsent_.empty()) {
+    std::vector<StrictRequest> requests;
+    std::vector<Waiting*> sent;
+    std::size_t bytes = 0;
+    std::size_t taken = 0;
+    for (; taken < unsent_.size() && bytes < kMessageBytesMax; ++taken) {
+      const auto at = waiting_.find(unsent_[taken]);
+      if (at == waiting_.end()) continue;
+      requests.push_back(at->second.request);
+      bytes += at->second.request.ByteSizeLong();
+      sent.push_back(&at->second);
+    }
+    if (!requests.empty() && !send_(requests)) return;  // until there is a leader
+    for (Waiting* waiting : sent) waiting->sent_us = scheduler_.MonotonicMicros();
+    unsent_.erase(unsent_.begin(), unsent_.begin() + static_cast<std::ptrdiff_t>(taken));
+  }
+}
+
+void StrictRequests::WatchSoon() {
+  if (watching_ || waiting_.empty()) return;
+  watching_ = true;
+  scheduler_.After(kWatchMs, [this, alive = alive_] {
+    if (!*alive) return;
+    watching_ = false;
+    Watch();
+    WatchSoon();
+  });
+}
+
+void StrictRequests::Watch() {
+  const std::int64_t now_us = scheduler_.MonotonicMicros();
+  while (!waiting_.empty() && waiting_.begin()->second.deadline_us <= now_us) {
+    auto late = waiting_.extract(waiting_.begin());
+    late.mapped().done(NoAnswer());
+  }
+  for (auto& [number, waiting] : waiting_) {
+    if (waiting.once || waiting.sent_us == 0 || now_us - waiting.sent_us < resend_us_) continue;
+    waiting.sent_us = 0;
+    unsent_.push_back(number);
+  }
+  DispatchSoon();
+}
+
+}  // namespace once

@@ -1,0 +1,66 @@
+// What callers of this node asked of the strict group and have no answer to yet.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+
+#include "replica/env/scheduler.h"
+#include "replica/ledger/answer.h"
+#include "replica/strict/strict.pb.h"
+
+namespace once {
+
+/// A request goes to the leader, and again when there is another leader or no answer came: it keeps
+/// its number, so that whichever attempt is applied first answers the caller. One without a key
+/// goes once. After `answer_ms` the caller is told kUnavailable: if it was sent, the outcome is
+/// unknown.
+class StrictRequests {
+ public:
+  using Done = std::function<void(const Answer&)>;
+  /// Takes requests to the leader; false when none is known, and nothing was sent.
+  using Send = std::function<bool(const std::vector<StrictRequest>&)>;
+
+  /// `first_number` differs from every other start of every node. `scheduler` outlives it.
+  StrictRequests(Scheduler& scheduler, std::int64_t answer_ms, std::int64_t resend_ms,
+                 std::uint64_t first_number, Send send);
+  ~StrictRequests();
+
+  void Ask(const Command& command, Done done);
+  /// The request with that number was applied here. A number that is not waited for is no error.
+  void Applied(std::uint64_t number, const Answer& answer);
+  /// There is another leader.
+  void SendAgain();
+  /// Everyone is told kUnavailable.
+  void GiveUp();
+
+  std::size_t size() const { return waiting_.size(); }
+
+ private:
+  struct Waiting {
+    StrictRequest request;
+    Done done;
+    std::int64_t deadline_us;
+    std::int64_t sent_us;  // 0: not yet
+    bool once;
+  };
+  void DispatchSoon();
+  void Dispatch();
+  void WatchSoon();
+  void Watch();
+
+  Scheduler& scheduler_;
+  const std::int64_t answer_us_;
+  const std::int64_t resend_us_;
+  std::uint64_t last_number_;
+  Send send_;
+  std::map<std::uint64_t, Waiting> waiting_;  // in order of arrival, so of deadlines
+  std::deque<std::uint64_t> unsent_;
+  bool dispatching_ = false;
+  bool watching_ = false;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace once

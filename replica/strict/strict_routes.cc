@@ -1,0 +1,99 @@
+#include "replica/strict/strict_routes.h"
+
+#include <algorithm>
+
+#include "replica/ledger/run_id.h"
+#include "replica/ledger/workflows.h"
+
+namespace once {
+namespace {
+
+constexpr std::string_view kRuns = "POST /v1/runs";
+constexpr std::string_view kWebhooks = "POST /v1/webhooks";
+
+bool Starts(std::string_view text, std::string_view with) {
+  return text.substr(0, with.size()) == with;
+}
+
+std::string_view Family(std::string_view endpoint) {
+  if (Starts(endpoint, "POST /v1/runs/") || Starts(endpoint, "POST /v1/interrupts/")) return kRuns;
+  if (endpoint.find(" /v1/webhooks") != std::string_view::npos) return kWebhooks;
+  return endpoint;
+}
+
+}  // namespace
+
+bool StrictRoutes::Contains(std::string_view tenant, std::string_view endpoint) const {
+  const std::string_view family = Family(endpoint);
+  return std::any_of(routes_.begin(), routes_.end(), [&](const StrictRoute& route) {
+    return (route.tenant == "*" || route.tenant == tenant) &&
+           (route.endpoint == "*" || Family(route.endpoint) == family);
+  });
+}
+
+bool StrictRoutes::all() const {
+  return std::any_of(routes_.begin(), routes_.end(), [](const StrictRoute& route) {
+    return route.tenant == "*" && route.endpoint == "*";
+  });
+}
+
+bool StrictRoutes::Contains(const Mutation& mutation) const {
+  if (mutation.has_begin()) return Contains(mutation.tenant(), mutation.begin().slot().endpoint());
+  if (mutation.has_cancel_run()) return IsStrictRunId(mutation.cancel_run().run_id());
+  if (mutation.has_resolve_approval()) return IsStrictRunId(mutation.resolve_approval().run_id());
+  if (mutation.has_resolve_interrupt()) return IsStrictToken(mutation.resolve_interrupt().token());
+  return Contains(mutation.tenant(), mutation.has_create_run() ? kRuns : kWebhooks);
+}
+
+bool StrictRoutes::Contains(const Command& command) const {
+  switch (command.body_case()) {
+    case Command::kBegin:
+      return Contains(command.begin().slot().tenant(), command.begin().slot().endpoint());
+    case Command::kSettle:
+      return IsStrictRunId(command.settle().run_id());
+    case Command::kRenew:
+      return IsStrictRunId(command.renew().run_id());
+    case Command::kMutation:
+      return Contains(command.mutation());
+    default:
+      return false;
+  }
+}
+
+std::string StrictRoutes::Text() const {
+  std::string text;
+  for (const StrictRoute& route : routes_)
+    text += keys::Part(route.tenant) + keys::Part(route.endpoint);
+  return text;
+}
+
+std::string StrictRoutes::TakeEffect(Tables& best_effort, Tables& strict) const {
+  if (best_effort.ReadRaw(keys::StrictRoutes()).value_or("") == Text()) return "";
+  std::string moved;
+  const auto look = [&](Tables& tables, bool is_strict) {
+    for (int byte = 0; byte < 256 && moved.empty(); ++byte)
+      tables.VisitSlots(static_cast<std::uint8_t>(byte), [&](const std::string&, const Slot& slot) {
+        if (Contains(slot.tenant(), slot.endpoint()) != is_strict)
+          moved = "tenant " + slot.tenant() + ", endpoint " + slot.endpoint();
+      });
+  };
+  look(best_effort, false);
+  look(strict, true);
+  if (!moved.empty())
+    return "[[strict]] was changed, but claims of the old mode are still kept (" + moved +
+           "): keep the old rules until they have expired";
+  best_effort.PutRaw(keys::StrictRoutes(), Text());
+  return "";
+}
+
+bool IsStrictRunId(std::string_view run_id) {
+  static const std::string kCode = RegionCode(kStrictRegion);
+  return RunIdMillis(run_id) >= 0 && run_id.substr(10, kCode.size()) == kCode;
+}
+
+bool IsStrictToken(std::string_view interrupt_token) {
+  static const std::string kCode = RegionCode(kStrictRegion);
+  return InterruptHomeCode(interrupt_token) == kCode;
+}
+
+}  // namespace once

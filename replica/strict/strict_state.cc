@@ -1,0 +1,149 @@
+#include "replica/strict/strict_state.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "replica/api/digest.h"
+#include "replica/limits.h"
+#include "replica/strict/strict_routes.h"
+
+namespace once {
+namespace {
+
+constexpr std::uint32_t kBatchFormat = 1;
+constexpr std::uint32_t kHeadFormat = 1;
+constexpr int kEntropyWords = 3;
+constexpr std::size_t kLengthBytes = 4;
+
+LedgerOptions OptionsFor(const LedgerTerms& terms) {
+  LedgerOptions options;
+  options.region = kStrictRegion;
+  options.skew_ms = terms.skew_ms();
+  options.slots_max = terms.slots_max();
+  options.slot_bytes_max = terms.slot_bytes_max();
+  options.run_retention_ms = terms.run_retention_ms();
+  options.replicated = true;
+  return options;
+}
+
+// The slot is where its tuple says, and of the tenant that the command is for.
+bool IsSound(const Begin& begin, const std::string& tenant) {
+  const SlotRef& slot = begin.slot();
+  return slot.tenant() == tenant && begin.lease_ms() <= static_cast<std::uint64_t>(kLeaseMsMax) &&
+         slot.hash() == SlotKey(static_cast<std::uint8_t>(slot.surface()), slot.tenant(),
+                                slot.endpoint(), slot.key());
+}
+
+bool IsSound(const Mutation& mutation) {
+  return mutation.effect_case() != Mutation::EFFECT_NOT_SET &&
+         (!mutation.has_begin() || IsSound(mutation.begin(), mutation.tenant()));
+}
+
+bool IsSound(const Settle& settle) {
+  const ClaimState state = settle.state();
+  return state == COMPLETED || state == TERMINAL_FAILURE || state == RETRYABLE || state == RELEASED;
+}
+
+// Takes one length-prefixed part off the front; nothing when there is none.
+std::optional<std::string_view> TakePart(std::string_view& bytes) {
+  if (bytes.size() < kLengthBytes) return std::nullopt;
+  const std::uint64_t length =
+      keys::ReadBig64(std::string(kLengthBytes, '\0') + std::string(bytes.substr(0, kLengthBytes)));
+  if (bytes.size() - kLengthBytes < length) return std::nullopt;
+  const std::string_view part = bytes.substr(kLengthBytes, length);
+  bytes.remove_prefix(kLengthBytes + length);
+  return part;
+}
+
+}  // namespace
+
+bool IsCallersCommand(const Command& command) {
+  switch (command.body_case()) {
+    case Command::kBegin:
+      return IsSound(command.begin(), command.begin().slot().tenant());
+    case Command::kSettle:
+      return IsSound(command.settle());
+    case Command::kRenew:
+      return command.renew().lease_ms() <= static_cast<std::uint64_t>(kLeaseMsMax);
+    case Command::kMutation:
+      return IsSound(command.mutation());
+    default:
+      return false;
+  }
+}
+
+StrictState::StrictState(Tables& outer, std::size_t hot_bytes_max)
+    : outer_(outer), store_(outer), tables_(store_, hot_bytes_max) {}
+
+void StrictState::Apply(std::uint64_t index, const std::string& batch, const Answered& answered) {
+  StrictBatch parsed;
+  const bool whole = !batch.empty() && parsed.ParseFromString(batch) &&
+                     parsed.format() == kBatchFormat && parsed.stamp_ms() >= 0;
+  if (!whole) parsed.Clear();
+  std::vector<Answer> answers;
+  answers.reserve(static_cast<std::size_t>(parsed.commands_size()));
+  if (whole) {
+    Ledger ledger(tables_, OptionsFor(parsed.terms()));
+    for (const StrictCommand& command : parsed.commands()) {
+      Answer& answer = answers.emplace_back();
+      const bool own = command.command().has_advance_run() || command.command().has_expire_due();
+      if ((!own && !IsCallersCommand(command.command())) || command.entropy_size() != kEntropyWords)
+        continue;
+      Stamp stamp{parsed.stamp_ms(), {}};
+      std::copy(command.entropy().begin(), command.entropy().end(), stamp.entropy.begin());
+      answer = ledger.Apply(command.command(), stamp);
+    }
+  }
+  tables_.head().set_format(kHeadFormat);
+  tables_.head().set_applied(index);
+  tables_.Flush();
+  tables_.Synced(tables_.open_batch() - 1);  // what is decided is durable, whatever this disk does
+  for (int i = 0; i < parsed.commands_size(); ++i)
+    answered(parsed.commands(i), answers[static_cast<std::size_t>(i)]);
+}
+
+// A clock that is behind the leader's by the bound still stops in time.
+Answer StrictState::Recall(const Begin& begin, std::int64_t now_ms, std::int64_t skew_ms) {
+  LedgerTerms terms;
+  terms.set_skew_ms(skew_ms);
+  return Ledger(tables_, OptionsFor(terms)).Recall(begin, now_ms + 2 * skew_ms);
+}
+
+std::string StrictState::Snapshot() {
+  std::string snapshot;
+  outer_.ScanRaw(keys::Strict(""), keys::After(keys::Strict("")),
+                 [&](std::string_view key, std::string_view value) {
+                   snapshot += keys::Part(key) + keys::Part(value);
+                   return true;
+                 });
+  return snapshot;
+}
+
+bool StrictState::Install(std::uint64_t index, const std::string& snapshot) {
+  std::vector<std::pair<std::string, std::string>> records;
+  for (std::string_view left = snapshot; !left.empty();) {
+    const auto key = TakePart(left);
+    const auto value = key ? TakePart(left) : std::nullopt;
+    if (!value || key->empty() || key->front() != keys::kStrict) return false;
+    records.emplace_back(*key, *value);
+  }
+  const auto head = std::find_if(records.begin(), records.end(), [](const auto& record) {
+    return record.first == keys::Strict(keys::Head());
+  });
+  Head parsed;
+  if (head == records.end() || !parsed.ParseFromString(head->second) || parsed.applied() != index)
+    return false;
+  std::vector<std::string> old;
+  outer_.ScanRaw(keys::Strict(""), keys::After(keys::Strict("")),
+                 [&](std::string_view key, std::string_view) {
+                   old.emplace_back(key);
+                   return true;
+                 });
+  for (std::string& key : old) outer_.EraseRaw(std::move(key));
+  for (auto& [key, value] : records) outer_.PutRaw(std::move(key), std::move(value));
+  Forget();
+  return true;
+}
+
+}  // namespace once

@@ -1,0 +1,52 @@
+// The strict group's ledger: what the log does to it, and its whole content as a snapshot.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "replica/ledger/ledger.h"
+#include "replica/storage/tables.h"
+#include "replica/strict/nested_store.h"
+#include "replica/strict/strict.pb.h"
+
+namespace once {
+
+/// A pure function of the log: equal entries give equal bytes on every member. Changes go into the
+/// open batch of the outer Tables, with the index of the entry that made them.
+class StrictState {
+ public:
+  using Answered = std::function<void(const StrictCommand& command, const Answer& answer)>;
+
+  /// `outer` outlives it. May throw KvUnreadable.
+  StrictState(Tables& outer, std::size_t hot_bytes_max);
+
+  /// Applies every command of the batch with the leader's stamp, then says what came of each. What
+  /// is not a batch, or not a command that a caller may give, changes nothing but the index: on
+  /// every member alike. May throw KvUnreadable, and must then be followed by Forget.
+  void Apply(std::uint64_t index, const std::string& batch, const Answered& answered);
+  std::uint64_t applied() const { return tables_.head().applied(); }
+
+  /// The stored final answer to that begin, as any member may give it: until its expiry minus the
+  /// skew bound. kUnavailable: there is none. May throw KvUnreadable.
+  Answer Recall(const Begin& begin, std::int64_t now_ms, std::int64_t skew_ms);
+
+  /// All records, as of applied().
+  std::string Snapshot();
+  /// Replaces them all. False, and no change: this is no snapshot as of `index`.
+  bool Install(std::uint64_t index, const std::string& snapshot);
+  /// Reads anew what the outer Tables has.
+  void Forget() { tables_.Rollback(); }
+
+  Tables& tables() { return tables_; }
+
+ private:
+  Tables& outer_;
+  NestedStore store_;
+  Tables tables_;
+};
+
+/// True if a node may ask for that in a caller's name.
+bool IsCallersCommand(const Command& command);
+
+}  // namespace once

@@ -1,0 +1,233 @@
+// The driver of the Raft core: what is promised is durable, what is decided is applied once.
+#include "consensus/raft.pb.h"
+#include "tests/strict/engine_world.h"
+
+namespace once {
+namespace {
+
+using NativeEngineTest = EngineWorldTest;
+
+TEST_F(NativeEngineTest, AFoundedGroupElectsOneLeaderAndAppliesInOneOrder) {
+  EXPECT_TRUE(Propose("a"));
+  EXPECT_TRUE(Propose("b"));
+  EXPECT_TRUE(AllHave("a;b;"));
+  for (auto& [region, member] : members_)
+    EXPECT_EQ(member.engine->LeaderRegion(), Leader()) << region;
+}
+
+TEST_F(NativeEngineTest, AGroupIsFoundedOnce) {
+  AwaitLeader();
+  EXPECT_NE(members_["eu"].engine->Found({"eu/1"}), "");
+}
+
+TEST_F(NativeEngineTest, S_19_AfterACrashOfAllNothingIsLostAndNothingAppliedTwice) {
+  std::string all;
+  for (int round = 0; round < 8; ++round) {
+    const std::string batch = "batch" + std::to_string(round);
+    ASSERT_TRUE(Propose(batch));
+    all += batch + ";";
+    ASSERT_TRUE(AllHave(all)) << round;
+    for (const char* region : {"ap", "eu", "us"}) Crash(region);
+    for (const char* region : {"ap", "eu", "us"}) Start(region);
+  }
+  EXPECT_TRUE(AllHave(all));
+}
+
+TEST_F(NativeEngineTest, AMinorityProposesInVainAndItsTailIsCutOff) {
+  ASSERT_TRUE(Propose("a"));
+  ASSERT_TRUE(AllHave("a;"));
+  const std::string old = Leader();
+  Isolate(old);
+  ASSERT_TRUE(members_[old].engine->Propose("lost"));
+  ASSERT_TRUE(RunUntil([&] { return !Leader().empty() && Leader() != old; }));
+  ASSERT_TRUE(Propose("b"));
+  network_.MendAll();
+  EXPECT_TRUE(AllHave("a;b;"));
+}
+
+TEST_F(NativeEngineTest, S_27_AMemberThatIsFarBehindGetsASnapshotInPieces) {
+  AwaitLeader();
+  options_.log_entries = 4;
+  options_.chunk_bytes = 16;
+  for (const char* region : {"ap", "eu", "us"}) {
+    Crash(region);
+    Start(region);
+  }
+  const std::string away = AwaitLeader() == "eu" ? "us" : "eu";
+  Crash(away);
+  std::string all;
+  for (int i = 0; i < 40; ++i) {
+    ASSERT_TRUE(Propose(std::to_string(i)));
+    all += std::to_string(i) + ";";
+    time_.RunFor(50);
+  }
+  Start(away);
+  ASSERT_TRUE(AllHave(all));
+  EXPECT_EQ(members_[away].state->installed, 1);
+  Crash(away);
+  Start(away);
+  ASSERT_TRUE(Propose("on"));
+  EXPECT_TRUE(AllHave(all + "on;"));
+}
+
+TEST_F(NativeEngineTest, S_47_AFullDiskSilencesAMemberUntilThereIsSpace) {
+  ASSERT_TRUE(Propose("a"));
+  ASSERT_TRUE(AllHave("a;"));
+  const std::string full = Leader();
+  members_[full].disk->SetFull(true);
+  members_[full].engine->Propose("b");
+  ASSERT_TRUE(RunUntil([&] { return members_[full].state->rolled_back > 0; }));
+  ASSERT_TRUE(RunUntil([&] { return !Leader().empty() && Leader() != full; }));
+  ASSERT_TRUE(Propose("c"));
+  members_[full].disk->SetFull(false);
+  EXPECT_TRUE(RunUntil([&] {
+    return members_["ap"].state->Batches() == members_["eu"].state->Batches() &&
+           members_["us"].state->Batches() == members_["eu"].state->Batches() &&
+           members_["eu"].state->Batches().ends_with("c;");
+  }));
+}
+
+TEST_F(NativeEngineTest, S_46_AFailedSyncSilencesAMemberForGood) {
+  const std::string failed = AwaitLeader();
+  members_[failed].disk->FailNextSync();
+  members_[failed].engine->Propose("a");
+  ASSERT_TRUE(RunUntil([&] { return !Leader().empty() && Leader() != failed; }));
+  time_.RunFor(5000);
+  EXPECT_EQ(members_[failed].engine->Status().role, EngineRole::kStopped);
+  EXPECT_FALSE(members_[failed].engine->Propose("b"));
+}
+
+TEST_F(NativeEngineTest, AnAcknowledgementIsSentOnlyWhenItIsDurable) {
+  const std::string leader = AwaitLeader();
+  for (auto& [region, member] : members_)
+    if (region != leader) member.disk->SetSyncDelay(300);
+  ASSERT_TRUE(Propose("a"));
+  time_.RunFor(250);
+  EXPECT_EQ(members_[leader].state->Batches(), "");
+  EXPECT_TRUE(AllHave("a;"));
+}
+
+TEST_F(NativeEngineTest, S_30_S_49_AnEmptiedDirectoryIsAnotherMemberAndJoinsAsALearner) {
+  ASSERT_TRUE(Propose("a"));
+  ASSERT_TRUE(AllHave("a;"));
+  const std::string emptied = Leader() == "eu" ? "us" : "eu";
+  Stop(emptied);
+  members_[emptied].disk = std::make_unique<MemoryDisk>();
+  members_[emptied].identity = "2";
+  Start(emptied);
+  time_.RunFor(5000);
+  EXPECT_EQ(members_[emptied].state->Batches(), "");
+  EXPECT_EQ(members_[emptied].engine->Status().term, 0u);
+
+  using Kind = MemberChange::Kind;
+  const auto change = [&](Kind kind, const std::string& member) {
+    return RunUntil([&] { return members_[AwaitLeader()].engine->Change({kind, member}).empty(); });
+  };
+  ASSERT_TRUE(change(Kind::kAdd, emptied + "/2"));
+  EXPECT_TRUE(AllHave("a;"));
+  ASSERT_TRUE(change(Kind::kRemove, emptied + "/1"));
+  ASSERT_TRUE(change(Kind::kPromote, emptied + "/2"));
+  time_.RunFor(1000);
+  const EngineStatus status = members_[emptied].engine->Status();
+  ASSERT_EQ(status.members.size(), 3u);
+  for (const EngineMember& member : status.members) EXPECT_TRUE(member.voter) << member.name;
+}
+
+TEST_F(NativeEngineTest, LeadershipIsHandedOverOnRequest) {
+  const std::string old = AwaitLeader();
+  const std::string next = old == "eu" ? "us" : "eu";
+  EXPECT_EQ(members_[old].engine->Transfer(next + "/1"), "");
+  EXPECT_TRUE(RunUntil([&] { return Leader() == next; }));
+  EXPECT_NE(members_[old].engine->Transfer(next + "/1"), "");
+}
+
+TEST_F(NativeEngineTest, S_23_ADeposedLeaderConfirmsNoRead) {
+  ASSERT_TRUE(Propose("a"));
+  ASSERT_TRUE(AllHave("a;"));
+  const std::string old = Leader();
+  std::optional<std::uint64_t> index;
+  members_[old].engine->ReadIndex([&](auto known) { index = known; });
+  ASSERT_TRUE(RunUntil([&] { return index.has_value(); }));
+  EXPECT_EQ(*index, members_[old].engine->Status().applied);
+
+  Isolate(old);
+  std::optional<bool> confirmed;
+  members_[old].engine->ReadIndex([&](auto known) { confirmed = known.has_value(); });
+  ASSERT_TRUE(RunUntil([&] { return confirmed.has_value(); }));
+  EXPECT_FALSE(*confirmed);
+}
+
+class Malformed : public EngineWorldTest {
+ protected:
+  /// Says it to the leader, as a message of the region "hostile".
+  void Expect(RaftMessage message, bool refused) {
+    const std::string leader = AwaitLeader();
+    NativeEngine& engine = *members_[leader].engine;
+    const std::uint64_t before = engine.Status().refused;
+    message.set_to(leader + "/1");
+    engine.Receive(hostile_, message.SerializeAsString());
+    EXPECT_EQ(engine.Status().refused, before + refused) << message.ShortDebugString();
+  }
+  RaftMessage Message() {
+    const std::string leader = AwaitLeader();
+    hostile_ = leader == "eu" ? "us" : "eu";
+    RaftMessage message;
+    message.set_format(1);
+    message.set_from(hostile_ + "/1");
+    message.set_term(members_[leader].engine->Status().term + 1);
+    return message;
+  }
+  std::string hostile_;
+};
+
+TEST_F(Malformed, IsRefusedAndCountedAndTheGroupGoesOn) {
+  ASSERT_TRUE(Propose("a"));
+  ASSERT_TRUE(AllHave("a;"));
+  RaftMessage message = Message();
+  message.set_from("ap");
+  Expect(message, true);  // no member's name
+  message = Message();
+  message.set_from("elsewhere/1");
+  Expect(message, true);  // not of the region that the channel proves
+  message = Message();
+  message.set_term(message.term() - 1);
+  message.mutable_append();
+  Expect(message, true);  // a second leader of the term
+  message = Message();
+  message.mutable_append()->add_entries()->set_index(9);
+  Expect(message, true);  // a gap
+  message = Message();
+  message.mutable_append()->set_prev_term(UINT64_MAX);
+  Expect(message, true);
+  message = Message();
+  message.mutable_append()->add_entries()->set_index(1);
+  message.mutable_append()->mutable_entries(0)->set_kind(MEMBERSHIP);
+  Expect(message, true);  // nobody would be left to vote
+  message = Message();
+  message.mutable_snapshot_chunk()->set_last(true);
+  Expect(message, true);  // of nothing
+  message = Message();
+  message.mutable_append_reply()->set_match(UINT64_MAX);
+  Expect(message, true);
+  for (auto& [region, member] : members_) member.engine->Receive("ap", "\x0a\xff garbage");
+  ASSERT_TRUE(Propose("b"));
+  EXPECT_TRUE(AllHave("a;b;"));
+}
+
+TEST_F(Malformed, ASnapshotThatIsNoneIsRefusedAndTheMemberComesBack) {
+  ASSERT_TRUE(Propose("a"));
+  ASSERT_TRUE(AllHave("a;"));
+  RaftMessage message = Message();
+  SnapshotChunk& chunk = *message.mutable_snapshot_chunk();
+  chunk.mutable_meta()->set_index(1000);
+  chunk.mutable_meta()->set_term(1);
+  chunk.mutable_meta()->mutable_membership()->add_voters("eu/1");
+  chunk.set_data("nothing");
+  chunk.set_last(true);
+  Expect(message, true);
+  ASSERT_TRUE(Propose("b"));
+  EXPECT_TRUE(AllHave("a;b;"));
+}
+
+}  // namespace
+}  // namespace once

@@ -1,0 +1,143 @@
+// Strict routes and the group over HTTP.
+#include <boost/json.hpp>
+
+#include "replica/api/api.h"
+#include "tests/strict/strict_story.h"
+
+namespace once {
+namespace {
+
+namespace json = boost::json;
+
+/// A cluster whose regions are asked over HTTP. Everybody is the tenant "dev", which is strict.
+class StrictApi : public testing::Test {
+ protected:
+  struct Reply {
+    int status = 0;
+    std::string body;
+    std::map<std::string, std::string> headers;
+    json::value Json() const { return json::parse(body); }
+  };
+
+  StrictApi() {
+    for (const char* region : {"ap", "eu", "us"}) {
+      Config config;
+      config.region = region;
+      config.insecure_dev = true;
+      config.strict_routes = {{"dev", "*"}};
+      for (const char* peer : {"ap", "eu", "us"})
+        if (std::string(peer) != region) config.peers.push_back({peer, "127.0.0.1:1"});
+      apis_[region] =
+          std::make_unique<Api>(story_.cluster.replica(region), config, Credentials(), metrics_,
+                                [](Severity, std::string_view, std::string_view) {});
+    }
+  }
+
+  Reply Ask(const std::string& region, const std::string& method, const std::string& target,
+            const std::string& key = "", const std::string& body = "",
+            const std::string& fence = "") {
+    HttpRequest request;
+    request.method = method;
+    request.target = target;
+    request.body = body;
+    request.headers.emplace_back("Content-Type", "application/json");
+    if (!key.empty()) request.headers.emplace_back("Idempotency-Key", key);
+    if (!fence.empty()) request.headers.emplace_back("If-Match", fence);
+    Reply reply;
+    apis_.at(region)->Serve(request, [&reply](HttpReply given) {
+      reply.status = given.status;
+      reply.body = given.body;
+      for (const auto& [name, value] : given.headers) reply.headers[name] = value;
+    });
+    EXPECT_TRUE(story_.cluster.time().RunUntil([&] { return reply.status != 0; }, 10'000));
+    return reply;
+  }
+  static std::string Text(const json::value& object, const char* name) {
+    return std::string(object.at(name).as_string());
+  }
+
+  StrictStory story_;
+  Metrics metrics_{16};
+  std::map<std::string, std::unique_ptr<Api>> apis_;
+};
+
+TEST_F(StrictApi, AClaimIsBegunSettledReadAndReplayedInThreeRegions) {
+  const std::string body = R"({"endpoint":"POST /pay","request":{"amount":1}})";
+  const Reply begun = Ask("eu", "POST", "/v1/claims", "k", body);
+  ASSERT_EQ(begun.status, 201) << begun.body;
+  const std::string id = Text(begun.Json(), "claimId");
+  const Reply pending = Ask("ap", "GET", "/v1/claims/" + id);
+  ASSERT_EQ(pending.status, 200) << pending.body;
+  EXPECT_EQ(Text(pending.Json(), "state"), "pending");
+  const Reply settled = Ask("us", "PUT", "/v1/claims/" + id + "/outcome", "", R"({"status":201})",
+                            begun.headers.at("ETag"));
+  ASSERT_EQ(settled.status, 200) << settled.body;
+  const Reply again = Ask("ap", "POST", "/v1/claims", "k", body);
+  EXPECT_EQ(again.status, 200) << again.body;
+  EXPECT_EQ(again.headers.at("openwop-Idempotent-Replay"), "true");
+}
+
+TEST_F(StrictApi, ARunIsMadeInOneRegionAndSeenAndCancelledInAnother) {
+  const Reply made =
+      Ask("eu", "POST", "/v1/runs", "k", R"({"workflowId":"delay","inputs":{"delayMs":3600000}})");
+  ASSERT_EQ(made.status, 201) << made.body;
+  const std::string run = Text(made.Json(), "runId");
+  EXPECT_EQ(Ask("us", "GET", "/v1/runs/" + run).status, 200);
+  EXPECT_EQ(Ask("ap", "POST", "/v1/runs/" + run + "/cancel", "c", "{}").status, 200);
+  const Reply seen = Ask("us", "GET", "/v1/runs/" + run);
+  EXPECT_EQ(Text(seen.Json(), "status"), "cancelled");
+  EXPECT_EQ(Ask("us", "GET", "/v1/runs/" + run + "/events").status, 200);
+  EXPECT_EQ(
+      Ask("us", "POST", "/v1/runs", "k", R"({"workflowId":"delay","inputs":{"delayMs":3600000}})")
+          .headers.at("openwop-Idempotent-Replay"),
+      "true");
+}
+
+TEST_F(StrictApi, OW_MR_11_TheMinorityAnswers503WithRetryAfterAndDoesNotRead) {
+  const std::string body = R"({"endpoint":"POST /pay","request":{"amount":1}})";
+  const Reply begun = Ask("eu", "POST", "/v1/claims", "old", body);
+  ASSERT_EQ(begun.status, 201);
+  story_.CutAll();
+  const Reply refused = Ask("eu", "POST", "/v1/claims", "k", body);
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_EQ(refused.headers.at("Retry-After"), "1");
+  EXPECT_EQ(Ask("eu", "GET", "/v1/claims/" + Text(begun.Json(), "claimId")).status, 503);
+}
+
+TEST_F(StrictApi, OW_MB_01_OW_MR_11_WhereAllIsStrictTheDocumentSaysSoWithBoundZero) {
+  const auto family = [this](std::vector<StrictRoute> routes, SpecProfile profile) {
+    Config config;
+    config.peers = {{"us", "127.0.0.1:1"}};
+    config.strict_routes = std::move(routes);
+    config.spec_profile = profile;
+    apis_["eu"] =
+        std::make_unique<Api>(story_.cluster.replica("eu"), config, Credentials(), metrics_,
+                              [](Severity, std::string_view, std::string_view) {});
+    return Ask("eu", "GET", "/.well-known/openwop").Json().at("idempotency");
+  };
+  const json::value all = family({{"*", "*"}}, SpecProfile::kV11);
+  EXPECT_EQ(Text(all, "crossRegion"), "strict");
+  EXPECT_EQ(all.at("multiRegion").at("supported"), true);
+  EXPECT_EQ(all.at("multiRegion").at("replicationLagBoundMs"), 0);
+  EXPECT_EQ(Text(family({{"vault", "*"}}, SpecProfile::kV11), "crossRegion"), "best-effort");
+  EXPECT_EQ(Text(family({{"*", "*"}}, SpecProfile::kV17), "crossRegion"), "reconciled-records");
+}
+
+TEST_F(StrictApi, TheGroupIsShownAndLeadershipHandedOver) {
+  const std::string leader = story_.Leader();
+  const std::string next = story_.Followers()[0];
+  const json::value shown = Ask(leader, "GET", "/v1/cluster").Json();
+  EXPECT_EQ(Text(shown, "role"), "leader");
+  ASSERT_EQ(shown.at("members").as_array().size(), 3u);
+  for (const json::value& member : shown.at("members").as_array())
+    EXPECT_TRUE(member.as_object().contains("lag"));
+  const std::string transfer = R"({"transfer":")" + next + R"(/0"})";
+  EXPECT_EQ(Ask(next, "POST", "/v1/cluster", "", transfer).status, 409);
+  EXPECT_EQ(Ask(leader, "POST", "/v1/cluster", "", R"({"transfer":1})").status, 400);
+  EXPECT_EQ(Ask(leader, "POST", "/v1/cluster", "", transfer).status, 202);
+  EXPECT_EQ(story_.AwaitLeader(leader), next);
+  EXPECT_EQ(Ask(next, "POST", "/v1/cluster", "", R"({"found":["eu/0"]})").status, 409);
+}
+
+}  // namespace
+}  // namespace once
