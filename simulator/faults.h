@@ -10,10 +10,10 @@
 //     wall clock may jump anywhere: its stamps must not follow, and it must refuse new claims.
 //   - Monotonic clocks run at one rate, also while a process stands still.
 //   - A directory is emptied, or replaced by an older copy of itself, only while its process is
-//   down.
-//     What it alone held is lost, and so is its word on what it acknowledged before: it may admit
-//     again until the others have told it. What another directory holds durably by then is not
-//     lost, and is back with its home in the end.
+//     down, and in random worlds once: further losses before the first is mended are not promised
+//     to be mended (docs/CONSISTENCY.md). What it alone held is lost, and so is its word on what it
+//     acknowledged before: it may admit again until the others have told it. What another directory
+//     holds durably by then is not lost, and is back with its home in the end.
 #pragma once
 
 #include <cstdint>
@@ -89,6 +89,7 @@ class Faults {
   Random random_;
   History& history_;
   bool stopped_ = false;
+  std::uint32_t replacements_ = 0;
   std::int64_t start_us_;
   std::int64_t until_ms_ = 0;
   std::map<std::string, std::int64_t> offset_ms_;  // of the wall clock, within the bound

@@ -185,8 +185,11 @@ void Gossip::CompareDigest(const std::string& from, const GossipMessage& message
   const Vector heard = ToVector(message.seen());
   if (KnownUpto(heard, {from, 0}) != KnownUpto(journal_.applied(), {from, 0})) return;
   Vector then = EntriesUpto(heard, from, UINT64_MAX);
+  // The digest may be older than the vector it came with, and from before the stream's first word.
   if (theirs.as_of().sequence() > 0)
     then[{from, theirs.as_of().incarnation()}] = theirs.as_of().sequence();
+  else
+    then.erase({from, theirs.as_of().incarnation()});
   if (then != EntriesUpto(journal_.applied(), from, UINT64_MAX)) return;
   if (DigestOf(from, theirs.bucket(), theirs.cutoff_ms()) == theirs.digest()) return;
   Peer& peer = peers_[from];

@@ -40,6 +40,7 @@ TEST(Simulation, EverySeedThatOnceFailedHolds) {
       1316, 1405, 1421, 1546, 2445,            // an abandoned claim completed beside a later one
       12,   29,                                // a lease that restarted was not said; a gap skipped
       1882,                                    // everything was said again to a peer unheard of
+      1105,                                    // a digest from before the first word of a stream
   };
   for (const std::uint64_t seed : seeds) {
     const History history = Simulate(DrawOptions(seed));
