@@ -2,6 +2,18 @@
 #include "simulator/story_of_key.h"
 
 namespace once {
+namespace {
+
+// A claim that came back after its directory was lost may have met another one already.
+bool WasBegunHere(const StoryOfKey& story, const Operation& settle) {
+  for (const Operation* grant : story.operations)
+    if (IsGrant(*grant) && IsSameMemory(*grant, settle) && grant->run_id == settle.run_id &&
+        grant->fence == settle.fence)
+      return true;
+  return false;
+}
+
+}  // namespace
 
 Violations CheckFence(const History& history) {
   Violations violations;
@@ -15,9 +27,13 @@ Violations CheckFence(const History& history) {
       const RunFacts& facts = story.runs.at(settle->run_id);
       if (!settle->strict && !facts.home.empty() && facts.home != settle->region)
         say(*settle, "was settled away from " + facts.home);
+      const bool begun_here = WasBegunHere(story, *settle);
+      // Whoever may execute next has taken over, under the same run or, when that was abandoned,
+      // under another.
       for (const Operation* grant : story.operations)
-        if (IsGrant(*grant) && IsSameMemory(*grant, *settle) && grant->run_id == settle->run_id &&
-            grant->fence > settle->fence && grant->returned_ms < settle->invoked_ms)
+        if (IsGrant(*grant) && IsSameMemory(*grant, *settle) &&
+            (begun_here || grant->run_id == settle->run_id) && grant->fence > settle->fence &&
+            grant->returned_ms < settle->invoked_ms)
           say(*settle, "was settled under fence " + std::to_string(settle->fence) + " after #" +
                            std::to_string(grant->id) + " had taken over");
     }
