@@ -123,6 +123,8 @@ bool RestartLeases(Slot& slot, const ClaimRules& rules) {
   for (Claim& claim : *slot.mutable_claims()) {
     if (claim.state() != PENDING || claim.region() != rules.region) continue;
     if (claim.lease_boot() == rules.boot) continue;
+    // Abandoned before this boot: another claim may have been made since, and stands.
+    if (!Open(claim, rules.last_stamp_ms, rules.skew_ms)) continue;
     claim.set_version(claim.version() + 1);
     claim.set_lease_until_ms(rules.LeaseEnd(claim));
     claim.set_lease_boot(rules.boot);

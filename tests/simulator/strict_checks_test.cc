@@ -133,7 +133,7 @@ TEST(StrictHistory, TwoWinnersAreFound) {
   apart.Begin(2, 3, Heard::kExecute, "B", 2).region = "us";
   EXPECT_EQ(Found(apart), Names{"acknowledged"});
   apart.Settle(4, 5, Heard::kDone, "A", 1, "x");
-  EXPECT_EQ(Found(apart), (Names{"acknowledged", "fences", "linearizable"}));
+  EXPECT_EQ(Found(apart), (Names{"acknowledged", "fence", "fences", "linearizable"}));
 
   Calls together;
   together.Begin(0, 5, Heard::kExecute, "A", 1);

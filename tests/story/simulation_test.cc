@@ -41,6 +41,7 @@ TEST(Simulation, EverySeedThatOnceFailedHolds) {
       12,   29,                                // a lease that restarted was not said; a gap skipped
       1882,                                    // everything was said again to a peer unheard of
       1105,                                    // a digest from before the first word of a stream
+      1309,                                    // a restart gave an abandoned claim its lease back
   };
   for (const std::uint64_t seed : seeds) {
     const History history = Simulate(DrawOptions(seed));
