@@ -89,7 +89,7 @@ void Api::GetEvents(Call& call) {
     *question.mutable_events() = request;
     return forward_(
         home, std::move(question),
-        [this, request, home, stream, respond = call.respond, not_found,
+        [request, home, stream, respond = call.respond, not_found,
          unavailable](const Answer& answer) {
           EventPage page;
           if (answer.kind == Answer::Kind::kNotFound) return not_found();

@@ -40,6 +40,12 @@ void TakeUp(Claim& claim, const Begin& begin, std::int64_t now_ms, std::uint64_t
   claim.clear_outcome();
 }
 
+bool HasSuccessor(const Slot& slot, const Claim& claim) {
+  return std::any_of(slot.claims().begin(), slot.claims().end(), [&claim](const Claim& other) {
+    return other.region() == claim.region() && other.created_ms() > claim.taken_up_ms();
+  });
+}
+
 // Claims stay ordered by run id, so that equal sets are equal bytes.
 Claim* AddClaim(Slot& slot, std::string run_id) {
   Claim* claim = slot.add_claims();
@@ -123,8 +129,8 @@ bool RestartLeases(Slot& slot, const ClaimRules& rules) {
   for (Claim& claim : *slot.mutable_claims()) {
     if (claim.state() != PENDING || claim.region() != rules.region) continue;
     if (claim.lease_boot() == rules.boot) continue;
-    // Abandoned before this boot: another claim may have been made since, and stands.
-    if (!Open(claim, rules.last_stamp_ms, rules.skew_ms)) continue;
+    // It was abandoned when the region made another one.
+    if (HasSuccessor(slot, claim)) continue;
     claim.set_version(claim.version() + 1);
     claim.set_lease_until_ms(rules.LeaseEnd(claim));
     claim.set_lease_boot(rules.boot);

@@ -16,7 +16,6 @@ struct ClaimRules {
   std::int64_t skew_ms = 0;
   std::uint64_t boot = 0;
   std::int64_t boot_stamp_ms = 0;
-  std::int64_t last_stamp_ms = 0;  // the highest one before this boot
 
   /// When the lease of one of our own claims ends: in full again after a restart, because nobody
   /// counted its time while the node was down.

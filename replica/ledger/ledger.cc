@@ -68,9 +68,8 @@ Answer AboutClaim(Answer::Kind kind, const Claim& claim, const std::string& hash
 Ledger::Ledger(Tables& tables, LedgerOptions options, std::int64_t boot_ms)
     : tables_(tables), options_(std::move(options)) {
   Head& head = tables_.head();
-  const std::int64_t last_stamp_ms = head.stamp_ms();
   head.set_format(kHeadFormat);
-  rules_ = {options_.region, options_.skew_ms, 0, 0, 0};
+  rules_ = {options_.region, options_.skew_ms, 0, 0};
   if (options_.replicated) return;
   head.set_boot(head.boot() + 1);
   head.set_stamp_ms(std::max(head.stamp_ms(), boot_ms));
@@ -78,7 +77,7 @@ Ledger::Ledger(Tables& tables, LedgerOptions options, std::int64_t boot_ms)
   // gave. They were fewer than kFencesPerMs for every millisecond since the epoch.
   head.set_fence(
       std::max(head.fence(), static_cast<std::uint64_t>(head.stamp_ms()) * kFencesPerMs));
-  rules_ = {options_.region, options_.skew_ms, head.boot(), head.stamp_ms(), last_stamp_ms};
+  rules_ = {options_.region, options_.skew_ms, head.boot(), head.stamp_ms()};
 }
 
 Answer Ledger::Apply(const Command& command, Stamp stamp) {

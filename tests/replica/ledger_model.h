@@ -111,10 +111,11 @@ class LedgerModel {
     return Answer::Kind::kDone;
   }
 
+  /// What was given up for another claim is not taken back.
   void OnRestart(std::int64_t boot_ms) {
     for (auto& [key, entries] : claims)
       for (Entry& entry : entries)
-        if (entry.state == PENDING)
+        if (entry.state == PENDING && &entry == &entries.back())
           entry.lease_end_ms = std::max(entry.lease_end_ms, boot_ms + entry.lease_ms);
   }
 
