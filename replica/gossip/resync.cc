@@ -160,8 +160,8 @@ void Gossip::GoOnWithAll() {
     again_.reset();
   GoOn(again_);
   for (auto& [name, peer] : peers_) {
-    const auto has = [&peer](const auto& known) {
-      return KnownUpto(peer.acknowledged, known.first) >= known.second;
+    const auto has = [&acknowledged = peer.acknowledged](const auto& known) {
+      return KnownUpto(acknowledged, known.first) >= known.second;
     };
     if (peer.give_back &&
         std::all_of(peer.give_back->held.begin(), peer.give_back->held.end(), has))
