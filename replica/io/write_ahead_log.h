@@ -76,8 +76,6 @@ class WriteAheadLog {
   /// The tables on disk have come to `mark`: files with older records may be used again.
   void Reclaim(std::uint64_t mark);
 
-  std::size_t segments() const { return free_.size() + full_.size() + (current_ ? 1 : 0); }
-
  private:
   std::optional<std::string> ReadSegments(std::vector<std::shared_ptr<Segment>>& used);
   rocksdb::Status MakeDirectory();
