@@ -27,6 +27,14 @@ void Gossip::UpdateCover() {
 }
 
 void Gossip::DropWhatAllHave() {
+  // Only what somebody has now and had not, or that one is not waited for, makes a difference.
+  std::uint64_t changes = durable_changes_;
+  bool silent = false;
+  for (const auto& [name, peer] : peers_) {
+    changes += peer.changes;
+    silent |= IsSilent(peer);
+  }
+  if (dropped_at_ == changes && !silent) return;
   for (const auto& [stream, have] : durable_) {
     if (stream.second == 0) continue;
     std::uint64_t everywhere = have;
@@ -38,6 +46,7 @@ void Gossip::DropWhatAllHave() {
       everywhere = std::max(everywhere, have - options_.journal_changes_max);
     if (everywhere > 0) journal_.DropUpto(stream, everywhere);
   }
+  dropped_at_ = changes;
 }
 
 // Entries of what was said before this start go in two steps. First we say that those streams are
@@ -67,7 +76,15 @@ void Gossip::CloseTheirs(const std::string& from, const Vector& heard, const See
   const std::uint64_t ours = KnownUpto(journal_.applied(), {from, 0});
   // One who lacks more than the last step is given a baseline instead.
   if (ours >= upto || ours != closed.closes_after()) return;
-  if (!Same(EntriesUpto(journal_.applied(), from, upto), EntriesUpto(heard, from, upto))) return;
+  // Up to `ours` there may be some that were closed and are listed again: what comes back of them
+  // is said anew when they are closed again, so they are none of this step.
+  const auto step = [ours](Vector::Entries entries) {
+    while (!entries.empty() && entries.front().first.second <= ours) entries = entries.subspan(1);
+    return entries;
+  };
+  if (!Same(step(EntriesUpto(journal_.applied(), from, upto)),
+            step(EntriesUpto(heard, from, upto))))
+    return;
   journal_.Close(closed);
   replica_.Read([](Tables&) {}, [] {});
 }
