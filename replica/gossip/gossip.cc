@@ -1,5 +1,7 @@
 #include "replica/gossip/gossip.h"
 
+#include <google/protobuf/io/coded_stream.h>
+
 #include <algorithm>
 
 #include "conflict/mutation.h"
@@ -10,6 +12,14 @@ namespace {
 
 constexpr std::uint32_t kMessageFormat = 1;
 constexpr std::size_t kUnacknowledgedMax = 4096;
+
+void AppendStamp(std::int64_t stamp_ms, std::string& bytes) {
+  constexpr std::uint8_t kTag = GossipMessage::kStampMsFieldNumber << 3;  // a varint
+  std::uint8_t buffer[11] = {kTag};
+  const std::uint8_t* end = google::protobuf::io::CodedOutputStream::WriteVarint64ToArray(
+      static_cast<std::uint64_t>(stamp_ms), buffer + 1);
+  bytes.append(buffer, buffer + (end - buffer));
+}
 
 }  // namespace
 
@@ -22,8 +32,10 @@ Gossip::Gossip(Replica& replica, Transport& transport, GossipOptions options,
       journal_(replica.tables(), options_.region,
                MutationOn("incarnation-reused") ? 1 : incarnation, std::move(sign)),
       durable_(journal_.applied()) {
-  heading_.set_format(kMessageFormat);
-  heading_.set_from(options_.region);
+  GossipMessage heading;
+  heading.set_format(kMessageFormat);
+  heading.set_from(options_.region);
+  heading_ = heading.SerializeAsString();
   for (const std::string& name : options_.peers) peers_[name].last_heard_us = NowMicros();
   // What was said before this start and is still kept, some peer may lack. Its age is known by the
   // calendar only.
@@ -79,6 +91,7 @@ void Gossip::Undo() {
   if (!MutationOn("undo-forgotten")) journal_.Reload();
   digest_.reset();
   moment_.reset();
+  dropped_at_ = 0;
   for (auto& [name, peer] : peers_) {
     for (auto& [stream, own] : peer.own)
       while (!own.empty() && own.back().last_sequence > KnownUpto(journal_.applied(), stream))
@@ -149,14 +162,14 @@ void Gossip::SayNow() {
   });
 }
 
-// Like the fields of one message, in order.
+// A message is its fields one after the other, so it can be made in parts.
 void Gossip::Send(const std::string& name, Peer& peer, GossipMessage& message) {
   for (const std::uint32_t bucket : peer.repair) message.add_repair_buckets(bucket);
   peer.repair.clear();
-  heading_.set_stamp_ms(replica_.NowMillis());
-  std::string bytes = heading_.SerializeAsString();
+  std::string bytes = heading_;
+  AppendStamp(replica_.NowMillis(), bytes);
   AppendVector(name, peer, bytes);
-  message.AppendToString(&bytes);
+  if (message.ByteSizeLong() > 0) message.AppendToString(&bytes);
   transport_.Send(name, std::move(bytes));
 }
 

@@ -204,10 +204,10 @@ class Gossip {
   Vector durable_;  // what may be told: the same of the last batch that was synced
   std::uint64_t durable_changes_ = 0;
   // Messages are many and alike: the memory of their parts is used again.
-  GossipMessage heading_;  // of the message being made: who, when; ...
-  GossipMessage vector_;   // ... how far we are; ...
-  GossipMessage said_;     // ... and the rest
+  GossipMessage vector_;  // of the message being made: how far we are, ...
+  GossipMessage said_;    // ... and the rest
   GossipMessage received_;
+  std::string heading_;  // how every message begins
   std::map<std::string, Peer> peers_;
   std::uint32_t next_bucket_ = 0;
   std::int64_t next_digest_us_ = 0;
@@ -218,6 +218,7 @@ class Gossip {
   };
   std::optional<Moment> moment_;  // not yet with every member
   std::int64_t covered_ms_ = 0;   // what happened here until then is
+  std::uint64_t dropped_at_ = 0;  // so many changes of what we and the peers have
   bool saying_ = false;
   std::shared_ptr<Retelling> again_;  // our own claims, for whoever lacks some
   std::uint64_t last_forward_ = 0;
