@@ -52,10 +52,9 @@ struct FaultOptions {
   std::int64_t wild_jump_gap_ms = 0;   // beyond it
   std::int64_t emptied_gap_ms = 0;
   std::int64_t restored_gap_ms = 0;
-  std::uint32_t replacements_max = 1000;  // of directories, in one world
-  std::int64_t skew_ms_max = 0;           // of any region, either way
-  std::int64_t drift_ms_max = 0;          // per second
-  std::vector<Fault> schedule;            // these, at these times
+  std::int64_t skew_ms_max = 0;   // of any region, either way
+  std::int64_t drift_ms_max = 0;  // per second
+  std::vector<Fault> schedule;    // these, at these times
 };
 
 struct RunOptions {
