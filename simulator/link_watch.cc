@@ -22,15 +22,16 @@ void LinkWatch::Start() {
 }
 
 void LinkWatch::Look() {
+  std::vector<std::pair<const std::string&, const Journal&>> up;
   for (const std::string& region : cluster_.regions())
-    if (cluster_.IsUp(region)) NoteSaid(region);
-  for (const std::string& from : cluster_.regions())
-    for (const std::string& to : cluster_.regions())
-      if (from != to && cluster_.IsUp(from) && cluster_.IsUp(to)) Compare(from, to);
+    if (cluster_.IsUp(region)) up.emplace_back(region, cluster_.gossip(region).journal());
+  for (const auto& [region, journal] : up) NoteSaid(region, journal);
+  for (const auto& [from, said] : up)
+    for (const auto& [to, journal] : up)
+      if (&from != &to) Compare(from, to, journal.applied());
 }
 
-void LinkWatch::NoteSaid(const std::string& region) {
-  const Journal& journal = cluster_.gossip(region).journal();
+void LinkWatch::NoteSaid(const std::string& region, const Journal& journal) {
   auto& streams = said_[region];
   streams[journal.own().second];
   for (auto& [incarnation, said] : streams) {
@@ -48,8 +49,7 @@ void LinkWatch::Excuse(const std::string& region) {
   said_.erase(region);
 }
 
-void LinkWatch::Compare(const std::string& from, const std::string& to) {
-  const Vector& has = cluster_.gossip(to).journal().applied();
+void LinkWatch::Compare(const std::string& from, const std::string& to, const Vector& has) {
   const std::int64_t now_ms = NowMillis();
   std::int64_t age_ms = 0;
   for (const auto& [incarnation, said] : said_[from]) {

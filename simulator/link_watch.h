@@ -42,8 +42,8 @@ class LinkWatch {
     std::int64_t at_ms;
   };
   void Look();
-  void NoteSaid(const std::string& region);
-  void Compare(const std::string& from, const std::string& to);
+  void NoteSaid(const std::string& region, const Journal& journal);
+  void Compare(const std::string& from, const std::string& to, const Vector& has);
   std::int64_t NowMillis() const;
 
   Cluster& cluster_;

@@ -227,9 +227,12 @@ class Simulation {
   }
 
   void Keep(Violations violations) {
-    for (Violation& violation : violations)
-      if (history_.violations.size() < kViolationsMax)
-        history_.violations.push_back(std::move(violation));
+    for (Violation& violation : violations) {
+      if (history_.violations.size() == kViolationsMax) return;
+      // What shows only in what the regions hold was found now.
+      if (violation.at_ms == 0) violation.at_ms = Elapsed();
+      history_.violations.push_back(std::move(violation));
+    }
   }
 
   const RunOptions options_;

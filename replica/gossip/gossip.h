@@ -23,6 +23,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "replica/env/transport.h"
@@ -115,6 +116,9 @@ class Gossip {
     Moments lacks_nothing;        // by then
     Moments told_at;              // what was told of the vector then ...
     std::string told;             // ... in these bytes
+    std::string last_bytes;       // its vector as it came last, if without any words, ...
+    Vector last;                  // ... read, ...
+    Seen last_closed;             // ... and what closes its own streams
     bool heard = false;           // since we started
     std::map<Stream, Sent> sent;  // said since; forgotten when it did not help
     std::int64_t behind_us = 0;   // since when it says only less than before; 0: it does not
@@ -135,6 +139,10 @@ class Gossip {
   void Prepare();
   void PrepareDigest();
   void Receive(const std::string& from, const std::string& bytes);
+  /// Reads the message into received_, without its vector if that is the last one again.
+  bool Read(const Peer& peer, const std::string& bytes, std::string_view vector);
+  /// The vector that came is the peer's last one from now on.
+  void HearVector(Peer& peer, const std::string& from, std::string_view bytes);
   void Heed(Peer& peer, const std::string& from, GossipMessage& message);
   bool Accept(const std::string& from, const GossipMessage& message);
   void Hear(Peer& peer, const std::string& name, const Vector& heard);

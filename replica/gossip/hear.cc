@@ -1,7 +1,10 @@
 // What comes in: checked, taken as acknowledgement, merged and kept.
 #include <google/protobuf/arena.h>
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/wire_format_lite.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "replica/gossip/gossip.h"
 #include "replica/ledger/command.pb.h"
@@ -21,6 +24,23 @@ Vector ToVector(const google::protobuf::RepeatedPtrField<Seen>& all) {
   for (const Seen& seen : all)
     entries.emplace_back(Stream(seen.origin(), seen.incarnation()), seen.sequence());
   return Vector(std::move(entries));
+}
+
+// The vector within a message, if it stands in one piece, as every region writes it.
+std::string_view VectorIn(const std::string& bytes) {
+  constexpr std::uint32_t kSeen = GossipMessage::kSeenFieldNumber << 3 | 2;  // with a length
+  google::protobuf::io::CodedInputStream in(reinterpret_cast<const std::uint8_t*>(bytes.data()),
+                                            static_cast<int>(bytes.size()));
+  std::size_t begin = 0, end = 0;
+  for (std::size_t at = 0; const std::uint32_t tag = in.ReadTag();) {
+    if (!google::protobuf::internal::WireFormatLite::SkipField(&in, tag)) return {};
+    const std::size_t before = std::exchange(at, static_cast<std::size_t>(in.CurrentPosition()));
+    if (tag != kSeen) continue;
+    if (end == 0) begin = before;
+    if (end != 0 && end != before) return {};
+    end = at;
+  }
+  return std::string_view(bytes).substr(begin, end - begin);
 }
 
 // A region may speak of its own claims and runs only, or give another region's back to it, and a
@@ -62,42 +82,62 @@ void Gossip::Refuse(const std::string& name) {
 }
 
 bool Gossip::Accept(const std::string& from, const GossipMessage& message) {
-  if (message.format() == 0 || message.from() != from) return false;
+  if (message.format() == 0 || message.from() != from ||
+      message.repair_buckets_size() > kBuckets)
+    return false;
   const std::int64_t ahead_ms = message.stamp_ms() - replica_.NowMillis();
   if (ahead_ms <= options_.skew_bound_ms) return true;
   if (on_future) on_future(from, ahead_ms);
   return false;
 }
 
+bool Gossip::Read(const Peer& peer, const std::string& bytes, std::string_view vector) {
+  // The heartbeats are many and alike: what one was read into serves for the next.
+  if (bytes.size() > kSmallBytes) received_ = GossipMessage();
+  if (vector.empty() || vector != peer.last_bytes) return received_.ParseFromString(bytes);
+  const int begin = static_cast<int>(vector.data() - bytes.data());
+  const int end = begin + static_cast<int>(vector.size());
+  google::protobuf::io::CodedInputStream rest(
+      reinterpret_cast<const std::uint8_t*>(bytes.data()) + end,
+      static_cast<int>(bytes.size()) - end);
+  return received_.ParseFromArray(bytes.data(), begin) && received_.MergeFromCodedStream(&rest) &&
+         rest.ConsumedEntireMessage();
+}
+
 void Gossip::Receive(const std::string& from, const std::string& bytes) {
   const auto at = peers_.find(from);
   if (at == peers_.end() || NowMicros() < at->second.held_off_until_us) return;
-  // The heartbeats are many and alike: what one was read into serves for the next.
-  if (bytes.size() > kSmallBytes) received_ = GossipMessage();
-  GossipMessage& message = received_;
-  if (bytes.size() > options_.message_bytes_max || !message.ParseFromString(bytes) ||
-      !Accept(from, message))
-    return Refuse(from);
-  if (message.has_forward()) return CarryOut(from, message.forward());
-  if (message.has_forwarded()) return TakeReply(message.forwarded());
+  if (bytes.size() > options_.message_bytes_max) return Refuse(from);
+  const std::string_view vector = VectorIn(bytes);
+  if (!Read(at->second, bytes, vector) || !Accept(from, received_)) return Refuse(from);
+  if (received_.has_forward()) return CarryOut(from, received_.forward());
+  if (received_.has_forwarded()) return TakeReply(received_.forwarded());
   try {
-    Heed(at->second, from, message);
+    if (vector.empty() || received_.seen_size() > 0) HearVector(at->second, from, vector);
+    Heed(at->second, from, received_);
   } catch (const KvUnreadable&) {
     // Not acknowledged, so it comes again.
   }
 }
 
+void Gossip::HearVector(Peer& peer, const std::string& from, std::string_view bytes) {
+  peer.last = ToVector(received_.seen());
+  peer.last_bytes = bytes;
+  peer.last_closed.Clear();
+  for (const Seen& seen : received_.seen()) {
+    if (seen.incarnation() == 0 && seen.origin() == from) peer.last_closed = seen;
+    if (!seen.has_said()) continue;
+    peer.last_bytes.clear();
+    Reopen(seen);
+  }
+}
+
 void Gossip::Heed(Peer& peer, const std::string& from, GossipMessage& message) {
-  if (message.repair_buckets_size() > kBuckets) return Refuse(from);
-  for (const Seen& seen : message.seen())
-    if (seen.has_said()) Reopen(seen);
-  const Vector heard = ToVector(message.seen());
-  Hear(peer, from, heard);
+  Hear(peer, from, peer.last);
   for (const Seen& baseline : message.baselines()) TakeBaseline(from, baseline);
   for (SealedFrame& sealed : *message.mutable_frames()) Take(from, std::move(sealed));
-  for (const Seen& seen : message.seen())
-    if (seen.incarnation() == 0 && seen.origin() == from) CloseTheirs(from, heard, seen);
-  if (message.has_digest()) CompareDigest(from, heard, message.digest());
+  if (peer.last_closed.sequence() > 0) CloseTheirs(from, peer.last, peer.last_closed);
+  if (message.has_digest()) CompareDigest(from, peer.last, message.digest());
   for (const std::uint32_t bucket : message.repair_buckets()) {
     if (bucket > 0xff) continue;
     Command command;
