@@ -6,7 +6,7 @@ namespace once {
 
 void Network::Send(const std::string& from, const std::string& to, std::string message) {
   bytes_ += message.size();
-  const Link link{from, to};
+  Link link{from, to};
   if (const auto clog = clogs_.find(link); clog != clogs_.end())
     return clog->second.push_back(std::move(message));
   if (random_.Below(100) < rules_.loss_percent) return;
@@ -18,14 +18,15 @@ void Network::Send(const std::string& from, const std::string& to, std::string m
                                  random_.Below(static_cast<std::uint64_t>(rules_.jitter_ms) + 1));
   };
   if (random_.Below(100) < rules_.repeat_percent) Deliver(link, message, delay());
-  Deliver(link, std::move(message), delay());
+  Deliver(std::move(link), std::move(message), delay());
 }
 
 // A cut drops what would arrive while it is there, and what is sent.
-void Network::Deliver(const Link& link, std::string message, std::int64_t delay_ms) {
-  if (cuts_.count(link)) return;
-  scheduler_.After(delay_ms, [this, link, message = std::move(message)]() mutable {
-    if (cuts_.count(link)) return;
+void Network::Deliver(Link link, std::string message, std::int64_t delay_ms) {
+  if (!cuts_.empty() && cuts_.count(link)) return;
+  scheduler_.After(delay_ms, [this, link = std::move(link),
+                              message = std::move(message)]() mutable {
+    if (!cuts_.empty() && cuts_.count(link)) return;
     const auto at = receivers_.find(link.second);
     if (at == receivers_.end()) return;
     ++delivered_;

@@ -58,7 +58,7 @@ class Network {
   using Link = std::pair<std::string, std::string>;
 
   void Send(const std::string& from, const std::string& to, std::string message);
-  void Deliver(const Link& link, std::string message, std::int64_t delay_ms);
+  void Deliver(Link link, std::string message, std::int64_t delay_ms);
 
   VirtualScheduler& scheduler_;
   Random& random_;
@@ -85,7 +85,9 @@ class SimulatedTransport : public Transport {
   void SetReceiver(Receive receive) override {
     network_.receivers_[region_] = [this, hear = std::make_shared<Receive>(std::move(receive))](
                                        const std::string& from, std::string message) {
-      scheduler_.Post([hear, from, message = std::move(message)] { (*hear)(from, message); });
+      scheduler_.Post([hear, from, message = std::move(message)]() mutable {
+        (*hear)(from, std::move(message));
+      });
     };
   }
 

@@ -14,17 +14,15 @@ namespace once {
 class NodeScheduler : public Scheduler {
  public:
   NodeScheduler(VirtualScheduler& world, std::int64_t wall_offset_ms)
-      : world_(world), state_(std::make_shared<State>()), wall_offset_ms_(wall_offset_ms) {}
+      : world_(world), wall_offset_ms_(wall_offset_ms) {}
   /// What the process had scheduled never happens.
-  ~NodeScheduler() override { state_->dead = true; }
+  ~NodeScheduler() override { process_->dead = true; }
 
   std::int64_t MonotonicMicros() const override { return world_.MonotonicMicros(); }
   std::int64_t WallMillis() const override { return world_.WallMillis() + wall_offset_ms_; }
-  void Post(Task task) override {
-    world_.Post([state = state_, task = std::move(task)] { Run(state, task); });
-  }
+  void Post(Task task) override { world_.PostFor(process_, std::move(task)); }
   TimerId After(std::int64_t delay_ms, Task task) override {
-    return world_.After(delay_ms, [state = state_, task = std::move(task)] { Run(state, task); });
+    return world_.AfterFor(process_, delay_ms, std::move(task));
   }
   void Cancel(TimerId id) override { world_.Cancel(id); }
 
@@ -32,30 +30,16 @@ class NodeScheduler : public Scheduler {
   std::int64_t wall_offset_ms() const { return wall_offset_ms_; }
 
   /// Until Resume nothing runs; it then runs in the order it would have.
-  void Pause() { state_->paused = true; }
+  void Pause() { process_->paused = true; }
   void Resume() {
-    state_->paused = false;
-    for (Task& task : std::exchange(state_->held, {}))
-      world_.Post([state = state_, task = std::move(task)] { Run(state, task); });
+    process_->paused = false;
+    for (Task& task : std::exchange(process_->held, {})) Post(std::move(task));
   }
-  bool paused() const { return state_->paused; }
+  bool paused() const { return process_->paused; }
 
  private:
-  struct State {
-    bool dead = false;
-    bool paused = false;
-    std::vector<Task> held;
-  };
-  static void Run(const std::shared_ptr<State>& state, const Task& task) {
-    if (state->dead) return;
-    if (state->paused)
-      state->held.push_back(task);
-    else
-      task();
-  }
-
   VirtualScheduler& world_;
-  std::shared_ptr<State> state_;
+  const std::shared_ptr<SimulatedProcess> process_ = std::make_shared<SimulatedProcess>();
   std::int64_t wall_offset_ms_;
 };
 

@@ -8,10 +8,18 @@ namespace once {
 VirtualScheduler::VirtualScheduler(std::int64_t wall_ms)
     : wall_offset_ms_(wall_ms - now_us_ / 1000) {}
 
-Scheduler::TimerId VirtualScheduler::After(std::int64_t delay_ms, Task task) {
+void VirtualScheduler::Item::Run() {
+  if (process && process->dead) return;
+  if (process && process->paused)
+    process->held.push_back(std::move(task));
+  else
+    task();
+}
+
+Scheduler::TimerId VirtualScheduler::AfterFor(Process process, std::int64_t delay_ms, Task task) {
   const TimerId id = ++last_id_;
   const std::int64_t due_us = now_us_ + std::max<std::int64_t>(delay_ms, 0) * 1000;
-  timers_.emplace(Due{due_us, id}, std::move(task));
+  timers_.emplace(Due{due_us, id}, Item{std::move(process), std::move(task)});
   return id;
 }
 
@@ -25,15 +33,15 @@ void VirtualScheduler::Cancel(TimerId id) {
 bool VirtualScheduler::RunOneBy(std::int64_t limit_us) {
   // The task leaves its queue before it runs: it may post, schedule and cancel.
   if (!posted_.empty()) {
-    const Task task = std::move(posted_.front());
+    Item next = std::move(posted_.front());
     posted_.pop_front();
-    task();
+    next.Run();
     return true;
   }
   if (timers_.empty() || timers_.begin()->first.first > limit_us) return false;
   auto next = timers_.extract(timers_.begin());
   now_us_ = std::max(now_us_, next.key().first);
-  next.mapped()();
+  next.mapped().Run();
   return true;
 }
 

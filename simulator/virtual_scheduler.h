@@ -6,11 +6,20 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include "replica/env/scheduler.h"
 
 namespace once {
+
+/// Whose tasks wait for a process that stands still, and never run once it is dead.
+struct SimulatedProcess {
+  bool dead = false;
+  bool paused = false;
+  std::vector<Scheduler::Task> held;
+};
 
 /// The simulated implementation of Scheduler. Nothing runs until one of the Run calls is made, and
 /// the same calls always run the same tasks in the same order: posted tasks first, in the order of
@@ -24,9 +33,17 @@ class VirtualScheduler : public Scheduler {
 
   std::int64_t MonotonicMicros() const override { return now_us_; }
   std::int64_t WallMillis() const override { return now_us_ / 1000 + wall_offset_ms_; }
-  void Post(Task task) override { posted_.push_back(std::move(task)); }
+  void Post(Task task) override { PostFor(nullptr, std::move(task)); }
   /// A negative delay counts as 0.
-  TimerId After(std::int64_t delay_ms, Task task) override;
+  TimerId After(std::int64_t delay_ms, Task task) override {
+    return AfterFor(nullptr, delay_ms, std::move(task));
+  }
+  /// The same for a process.
+  using Process = std::shared_ptr<SimulatedProcess>;
+  void PostFor(Process process, Task task) {
+    posted_.push_back({std::move(process), std::move(task)});
+  }
+  TimerId AfterFor(Process process, std::int64_t delay_ms, Task task);
   void Cancel(TimerId id) override;
 
   /// Sets the calendar; monotonic time and timers do not notice.
@@ -48,6 +65,11 @@ class VirtualScheduler : public Scheduler {
 
  private:
   using Due = std::pair<std::int64_t, TimerId>;
+  struct Item {
+    Process process;  // null: of nobody
+    Task task;
+    void Run();
+  };
 
   /// Like RunOne, but only what is due at or before `limit_us`.
   bool RunOneBy(std::int64_t limit_us);
@@ -55,8 +77,8 @@ class VirtualScheduler : public Scheduler {
   std::int64_t now_us_ = 1'000'000;
   std::int64_t wall_offset_ms_;
   TimerId last_id_ = 0;
-  std::deque<Task> posted_;
-  std::map<Due, Task> timers_;
+  std::deque<Item> posted_;
+  std::map<Due, Item> timers_;
 };
 
 }  // namespace once

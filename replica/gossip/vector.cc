@@ -7,6 +7,14 @@ namespace {
 
 constexpr std::size_t kFew = 32;
 
+// Names are a few letters long: a call costs more than looking at them.
+bool SameName(const std::string& a, const std::string& b) {
+  if (a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (a[i] != b[i]) return false;
+  return true;
+}
+
 }  // namespace
 
 Vector::Vector(std::vector<Entry> entries) : entries_(std::move(entries)) {
@@ -25,7 +33,7 @@ Vector::Vector(std::vector<Entry> entries) : entries_(std::move(entries)) {
 
 const Vector::Entry* Vector::Find(const std::string& origin, std::uint64_t incarnation) const {
   const auto is = [&](const Entry& entry) {
-    return entry.first.second == incarnation && entry.first.first == origin;
+    return entry.first.second == incarnation && SameName(entry.first.first, origin);
   };
   // Incarnations are hardly ever equal: looking at those of a few entries beats any search.
   auto at = entries_.begin();
@@ -50,9 +58,13 @@ void Vector::Erase(const Stream& stream) {
 }
 
 Vector::Entries Vector::Of(const std::string& origin) const {
-  const auto is = [&origin](const Entry& entry) { return entry.first.first == origin; };
+  const auto is = [&origin](const Entry& entry) { return SameName(entry.first.first, origin); };
   const auto from = std::find_if(entries_.begin(), entries_.end(), is);
   return {from, std::find_if_not(from, entries_.end(), is)};
+}
+
+bool Vector::operator==(const Vector& other) const {
+  return Same(entries_, other.entries_);
 }
 
 std::uint64_t KnownUpto(const Vector& vector, const Stream& stream) {
@@ -70,7 +82,11 @@ Vector::Entries EntriesUpto(const Vector& vector, const std::string& origin, std
 }
 
 bool Same(Vector::Entries one, Vector::Entries other) {
-  return std::equal(one.begin(), one.end(), other.begin(), other.end());
+  return std::equal(one.begin(), one.end(), other.begin(), other.end(),
+                    [](const Vector::Entry& a, const Vector::Entry& b) {
+                      return a.second == b.second && a.first.second == b.first.second &&
+                             SameName(a.first.first, b.first.first);
+                    });
 }
 
 }  // namespace once

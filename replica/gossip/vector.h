@@ -42,7 +42,7 @@ class Vector {
   auto begin() const { return entries_.begin(); }
   auto end() const { return entries_.end(); }
   std::size_t size() const { return entries_.size(); }
-  bool operator==(const Vector&) const = default;
+  bool operator==(const Vector& other) const;
 
  private:
   std::vector<Entry> entries_;
