@@ -24,15 +24,15 @@ void Network::Send(const std::string& from, const std::string& to, std::string m
 // A cut drops what would arrive while it is there, and what is sent.
 void Network::Deliver(Link link, std::string message, std::int64_t delay_ms) {
   if (!cuts_.empty() && cuts_.count(link)) return;
-  scheduler_.After(delay_ms, [this, link = std::move(link),
-                              message = std::move(message)]() mutable {
-    if (!cuts_.empty() && cuts_.count(link)) return;
-    const auto at = receivers_.find(link.second);
-    if (at == receivers_.end()) return;
-    ++delivered_;
-    if (on_deliver) on_deliver(link.first, link.second, message);
-    at->second(link.first, std::move(message));
-  });
+  scheduler_.After(delay_ms,
+                   [this, link = std::move(link), message = std::move(message)]() mutable {
+                     if (!cuts_.empty() && cuts_.count(link)) return;
+                     const auto at = receivers_.find(link.second);
+                     if (at == receivers_.end()) return;
+                     ++delivered_;
+                     if (on_deliver) on_deliver(link.first, link.second, message);
+                     at->second(link.first, std::move(message));
+                   });
 }
 
 void Network::Unclog(const std::string& from, const std::string& to) {

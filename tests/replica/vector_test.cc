@@ -2,9 +2,9 @@
 #include "replica/gossip/vector.h"
 
 #include <gtest/gtest.h>
+#include <rapidcheck.h>
 
 #include <map>
-#include <rapidcheck.h>
 
 namespace once {
 namespace {
@@ -43,10 +43,9 @@ TEST(Vector, HoldsWhatAMapHoldsWhateverTheOrderAndTheLastOfAStreamCounts) {
     for (const auto& [stream, sequence] : entries) model[stream] = sequence;
     Vector vector(entries);
     const auto same = [&] {
-      return std::equal(vector.begin(), vector.end(), model.begin(), model.end(),
-                        [](const auto& a, const auto& b) {
-                          return a.first == b.first && a.second == b.second;
-                        });
+      return std::equal(
+          vector.begin(), vector.end(), model.begin(), model.end(),
+          [](const auto& a, const auto& b) { return a.first == b.first && a.second == b.second; });
     };
     RC_ASSERT(same());
     const Stream changed = AnyStream(), erased = AnyStream();
