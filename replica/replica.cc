@@ -116,16 +116,17 @@ void Replica::Submit(const Command& command, Done done) {
   if (!Answering()) return done(Unavailable());
   if (!strict_routes_.empty() && strict_routes_.Contains(command))
     return strict_ ? strict_->Submit(command, std::move(done)) : done(Unavailable());
+  Deliver(Apply(command), std::move(done));
+}
+
+Answer Replica::Apply(const Command& command) {
   const bool begins = command.has_begin() || command.has_mutation();
   const bool recall_only = commit_.failed() || (begins && !clock_.Safe());
-  Answer answer;
   try {
-    answer = recall_only ? Recall(command) : ledger_.Apply(command, NextStamp());
+    return recall_only ? Recall(command) : ledger_.Apply(command, NextStamp());
   } catch (const KvUnreadable&) {
-    answer = Unavailable();
+    return Unavailable();
   }
-  if (answer.kind == Answer::Kind::kUnavailable) return done(Unavailable());
-  Deliver(std::move(answer), std::move(done));
 }
 
 Answer Replica::Recall(const Command& command) {
@@ -136,6 +137,7 @@ Answer Replica::Recall(const Command& command) {
 }
 
 void Replica::Deliver(Answer answer, Done done) {
+  if (answer.kind == Answer::Kind::kUnavailable) return done(Unavailable());
   // An answer about a slot rests on that slot alone; any other may rest on whatever was applied.
   const bool about_slot = !answer.hash.empty();
   const std::uint64_t batch = about_slot ? tables_.BatchOf(answer.hash) : 0;
@@ -143,21 +145,24 @@ void Replica::Deliver(Answer answer, Done done) {
     Settled(answer);
     return done(answer);
   }
-  auto when = [this, answer = std::move(answer), done = std::move(done)](Durable durable) mutable {
+  // Shared, because an answer is large and a function that holds one is moved around.
+  auto held = std::make_shared<std::pair<Answer, Done>>(std::move(answer), std::move(done));
+  auto when = [this, held = std::move(held)](Durable durable) {
+    Answer& answer = held->first;
     if (durable == Durable::kFull) {
       answer = {};
       answer.kind = Answer::Kind::kFull;
     }
     if (durable == Durable::kUnknown) answer = Unavailable();
     if (durable == Durable::kYes) Settled(answer);
-    done(answer);
+    held->second(answer);
   };
   if (about_slot) return commit_.WhenDurable(batch, std::move(when));
   commit_.WhenAllDurable(std::move(when));
 }
 
 void Replica::SubmitOrWait(Command command, std::int64_t wait_ms, Done done) {
-  if (wait_ms <= 0) return Submit(std::move(command), std::move(done));
+  if (wait_ms <= 0) return Submit(command, std::move(done));
   const std::int64_t deadline_ms = scheduler_.MonotonicMicros() / 1000 + wait_ms;
   Submit(command, [this, command, deadline_ms, done](const Answer& answer) {
     const std::int64_t left_ms = deadline_ms - scheduler_.MonotonicMicros() / 1000;

@@ -111,6 +111,11 @@ class RocksCommitThreadWorld : public RocksWorld {
   RocksCommitThreadWorld() : RocksWorld({.inline_sync_max_us = 0}) {}
 };
 
+class RocksApplyThreadWorld : public RocksWorld {
+ public:
+  RocksApplyThreadWorld() : RocksWorld({.inline_apply_max_ops = 0}) {}
+};
+
 template <typename World>
 KvStatus SyncNow(World& world) {
   std::optional<KvStatus> outcome;
