@@ -41,7 +41,9 @@ void NodeProcess::Launch() {
                                setup.settings + "\n");
   log_start_ = Log().size();
   Program::Options options;
-  options.arguments = {ProgramPath("onced"), "--config", config_file()};
+  options.arguments = setup.wrapper;
+  for (const std::string& argument : {ProgramPath("onced"), std::string("--config"), config_file()})
+    options.arguments.push_back(argument);
   options.arguments.insert(options.arguments.end(), setup.arguments.begin(), setup.arguments.end());
   options.environment = setup.environment;
   options.directory = scratch_.path();

@@ -22,6 +22,7 @@ struct NodeSetup {
   std::string settings = "";                  // more sections, as TOML
   std::vector<std::string> arguments = {};    // behind --config
   std::vector<std::string> environment = {};  // NAME=value
+  std::vector<std::string> wrapper = {};      // a program, found in PATH, that runs the node
 };
 
 /// Listens on a port of its own. The log is kept over restarts. The destructor kills the process.
