@@ -70,6 +70,20 @@ struct Metrics::Registry {
                .Name("once_replication_lag_seconds")
                .Help("Time from a change to a peer's acknowledgement.")
                .Register(all);
+    unacknowledged = &prometheus::BuildGauge()
+                          .Name("once_peer_unacknowledged_frames")
+                          .Help("Frames of this region that a peer has not acknowledged.")
+                          .Register(all);
+    const auto by_peer = [this](const char* name, const char* help) {
+      return &prometheus::BuildCounter().Name(name).Help(help).Register(all);
+    };
+    peer_refused = by_peer("once_peer_refused_messages_total",
+                           "Messages of a peer that were wrong; it is held off after each.");
+    peer_ignored = by_peer("once_peer_ignored_frames_total",
+                           "Frames from a peer of a region that is not configured here, or that "
+                           "give back what was not lost.");
+    peer_repairs = by_peer("once_peer_repairs_total",
+                           "Parts of the key space that a peer was asked for again.");
     expired = &Single("once_expired_claims_total", "Claims forgotten after their retention.");
     evicted = &Single("once_evicted_slots_total", "Slots evicted at the size bound.");
   }
@@ -82,6 +96,18 @@ struct Metrics::Registry {
     auto& gauge = gauges[name];
     if (!gauge) gauge = &prometheus::BuildGauge().Name(name).Help(help).Register(all).Add({});
     gauge->Set(value);
+  }
+
+  void SetPeer(const Gauges::Peer& peer) {
+    const prometheus::Labels labels{{"peer", peer.name}};
+    partition->Add(labels).Set(peer.partition_seconds);
+    unacknowledged->Add(labels).Set(static_cast<double>(peer.unacknowledged));
+    for (const auto& [family, value] : {std::pair(peer_refused, peer.refused),
+                                        {peer_ignored, peer.ignored},
+                                        {peer_repairs, peer.repaired}}) {
+      prometheus::Counter& counter = family->Add(labels);
+      counter.Increment(static_cast<double>(value) - counter.Value());
+    }
   }
 
   // A flood of made-up tenants must not become a flood of time series.
@@ -114,6 +140,10 @@ struct Metrics::Registry {
   prometheus::Family<prometheus::Counter>* conflicts = nullptr;
   prometheus::Family<prometheus::Counter>* collisions = nullptr;
   prometheus::Family<prometheus::Gauge>* partition = nullptr;
+  prometheus::Family<prometheus::Gauge>* unacknowledged = nullptr;
+  prometheus::Family<prometheus::Counter>* peer_refused = nullptr;
+  prometheus::Family<prometheus::Counter>* peer_ignored = nullptr;
+  prometheus::Family<prometheus::Counter>* peer_repairs = nullptr;
   prometheus::Family<prometheus::Histogram>* lag = nullptr;
   prometheus::Histogram* sync = nullptr;
   prometheus::Counter* expired = nullptr;
@@ -190,8 +220,7 @@ std::string Metrics::Text(const Gauges& gauges) {
     r.Set("once_clock_safe", "1 while the wall clock is within the skew bound.", gauges.clock_safe);
     r.Set("once_store_failed", "1 after a failed sync: the node writes no more.",
           gauges.store_failed);
-    for (const auto& [peer, seconds] : gauges.partition_seconds)
-      r.partition->Add({{"peer", peer}}).Set(seconds);
+    for (const Gauges::Peer& peer : gauges.peers) r.SetPeer(peer);
     r.Set("once_store_full", "1 while the disk has no space.", gauges.store_full);
   }
   return prometheus::TextSerializer().Serialize(registry_->all.Collect());
@@ -201,8 +230,13 @@ std::vector<std::string> Metrics::Names(bool many_regions) {
   std::vector<std::string> names;
   if (many_regions)
     names = {"openwop_idempotency_cross_region_conflicts_total",
-             "openwop_idempotency_partition_seconds", "once_replication_lag_seconds",
-             "once_run_id_collisions_total"};
+             "openwop_idempotency_partition_seconds",
+             "once_replication_lag_seconds",
+             "once_run_id_collisions_total",
+             "once_peer_unacknowledged_frames",
+             "once_peer_refused_messages_total",
+             "once_peer_ignored_frames_total",
+             "once_peer_repairs_total"};
   for (const EventName& event : kEvents) names.emplace_back(event.name);
   for (const char* name :
        {"once_rate_limited_total", "once_request_seconds", "once_sync_seconds",

@@ -54,7 +54,16 @@ class Metrics {
     bool clock_safe = true;
     bool store_failed = false;
     bool store_full = false;
-    std::vector<std::pair<std::string, double>> partition_seconds;  // by peer
+    /// What gossip knows of another region.
+    struct Peer {
+      std::string name;
+      double partition_seconds = 0;
+      std::uint64_t unacknowledged = 0;
+      std::uint64_t refused = 0;  // this and what follows only rise
+      std::uint64_t ignored = 0;
+      std::uint64_t repaired = 0;
+    };
+    std::vector<Peer> peers;
   };
   /// The Prometheus text page.
   std::string Text(const Gauges& gauges);

@@ -35,6 +35,7 @@ Answer Unavailable() {
 
 Replica::Replica(World world, const Config& config, Metrics& metrics)
     : scheduler_(world.scheduler),
+      store_(world.store),
       entropy_(std::move(world.entropy)),
       metrics_(metrics),
       tables_(world.store, config.hot_bytes_max),
@@ -179,7 +180,11 @@ void Replica::Read(std::function<void(Tables&)> read, std::function<void()> fail
   commit_.WhenAllDurable([this, read, failed](Durable durable) {
     if (durable == Durable::kUnknown) return failed();
     try {
-      read(tables_);
+      if (!tables_.dirty()) return read(tables_);
+      // Others have changed it meanwhile, and that is not durable. But there is one sync at a time,
+      // so what was written so far is.
+      Tables written(store_, 0);
+      read(written);
     } catch (const KvUnreadable&) {
       failed();
     }

@@ -58,8 +58,8 @@ class Replica {
   void Submit(const Command& command, Done done);
   /// The same, but an answer kInFlight waits up to `wait_ms` for the other caller to settle.
   void SubmitOrWait(Command command, std::int64_t wait_ms, Done done);
-  /// Runs `read` when everything applied so far is durable, so that it shows nothing that a crash
-  /// could take back. `failed` instead, when that can no longer be known.
+  /// Runs `read` when everything applied so far is durable, on that and on nothing later: it shows
+  /// nothing that a crash could take back. `failed` instead, when that can no longer be known.
   void Read(std::function<void(Tables&)> read, std::function<void()> failed);
 
   /// The same for the domain that the claim or run belongs to. In the strict one it shows all that
@@ -116,6 +116,7 @@ class Replica {
   void AppliedByGroup(const Answer& answer);
 
   Scheduler& scheduler_;
+  KvStore& store_;
   std::function<std::uint64_t()> entropy_;
   Metrics& metrics_;
   Tables tables_;

@@ -142,14 +142,12 @@ void Cluster::Submit(const std::string& region, Command command, Replica::Done d
 }
 
 bool Cluster::Converged() {
-  Vector all;
-  for (const auto& [region, node] : nodes_) {
-    if (!node.gossip) continue;
-    for (const auto& [stream, sequence] : node.gossip->journal().applied())
-      all[stream] = std::max(all[stream], sequence);
-  }
-  return std::all_of(nodes_.begin(), nodes_.end(), [&all](const auto& entry) {
-    return !entry.second.gossip || entry.second.gossip->journal().applied() == all;
+  const Vector* first = nullptr;
+  return std::all_of(nodes_.begin(), nodes_.end(), [&first](const auto& entry) {
+    if (!entry.second.gossip) return true;
+    const Vector& applied = entry.second.gossip->journal().applied();
+    if (!first) first = &applied;
+    return applied == *first;
   });
 }
 

@@ -30,12 +30,12 @@ void LinkWatch::Look() {
 }
 
 void LinkWatch::NoteSaid(const std::string& region) {
-  const Vector& applied = cluster_.gossip(region).journal().applied();
-  said_[cluster_.gossip(region).journal().own()];
-  for (auto& [stream, said] : said_) {
-    if (stream.first != region) continue;
+  const Journal& journal = cluster_.gossip(region).journal();
+  auto& streams = said_[region];
+  streams[journal.own().second];
+  for (auto& [incarnation, said] : streams) {
     // A batch that was undone, or lost in a crash, takes back what nobody was told.
-    const std::uint64_t sequence = KnownUpto(applied, stream);
+    const std::uint64_t sequence = KnownUpto(journal.applied(), {region, incarnation});
     if (sequence == UINT64_MAX) continue;  // closed: all have it
     while (!said.empty() && said.back().sequence > sequence) said.pop_back();
     if (sequence > 0 && (said.empty() || said.back().sequence < sequence))
@@ -45,19 +45,19 @@ void LinkWatch::NoteSaid(const std::string& region) {
 
 void LinkWatch::Excuse(const std::string& region) {
   for (const std::string& from : cluster_.regions()) excused_.insert({from, region});
-  std::erase_if(said_, [&region](const auto& said) { return said.first.first == region; });
+  said_.erase(region);
 }
 
 void LinkWatch::Compare(const std::string& from, const std::string& to) {
   const Vector& has = cluster_.gossip(to).journal().applied();
   const std::int64_t now_ms = NowMillis();
   std::int64_t age_ms = 0;
-  for (const auto& [stream, said] : said_) {
-    if (stream.first != from || said.empty() || KnownUpto(has, stream) >= said.back().sequence)
-      continue;
-    const auto missing = std::find_if(
-        said.begin(), said.end(),
-        [sequence = KnownUpto(has, stream)](const Said& each) { return each.sequence > sequence; });
+  for (const auto& [incarnation, said] : said_[from]) {
+    const std::uint64_t sequence = KnownUpto(has, {from, incarnation});
+    if (said.empty() || sequence >= said.back().sequence) continue;
+    const auto missing = std::find_if(said.begin(), said.end(), [sequence](const Said& each) {
+      return each.sequence > sequence;
+    });
     age_ms = std::max(age_ms, now_ms - missing->at_ms);
   }
   if (age_ms == 0) excused_.erase({from, to});

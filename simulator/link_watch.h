@@ -50,7 +50,8 @@ class LinkWatch {
   const Faults& faults_;
   const std::int64_t interval_ms_;
   const std::int64_t start_us_;
-  std::map<Stream, std::deque<Said>> said_;                // by its origin, oldest first
+  /// By region and incarnation, oldest first.
+  std::map<std::string, std::map<std::uint64_t, std::deque<Said>>> said_;
   std::set<std::pair<std::string, std::string>> excused_;  // (from, to)
   std::vector<Divergence> divergences_;
 };

@@ -65,6 +65,7 @@ Fields FaultFields(FaultOptions& f) {
           {"wild_jump_gap_ms", Into(f.wild_jump_gap_ms)},
           {"emptied_gap_ms", Into(f.emptied_gap_ms)},
           {"restored_gap_ms", Into(f.restored_gap_ms)},
+          {"replacements_max", Into(f.replacements_max)},
           {"skew_ms_max", Into(f.skew_ms_max)},
           {"drift_ms_max", Into(f.drift_ms_max)}};
 }

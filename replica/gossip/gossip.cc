@@ -1,5 +1,7 @@
 #include "replica/gossip/gossip.h"
 
+#include <google/protobuf/io/coded_stream.h>
+
 #include <algorithm>
 
 #include "conflict/mutation.h"
@@ -10,6 +12,14 @@ namespace {
 
 constexpr std::uint32_t kMessageFormat = 1;
 constexpr std::size_t kUnacknowledgedMax = 4096;
+
+void AppendStamp(std::int64_t stamp_ms, std::string& bytes) {
+  constexpr std::uint8_t kTag = GossipMessage::kStampMsFieldNumber << 3;  // a varint
+  std::uint8_t buffer[11] = {kTag};
+  const std::uint8_t* end = google::protobuf::io::CodedOutputStream::WriteVarint64ToArray(
+      static_cast<std::uint64_t>(stamp_ms), buffer + 1);
+  bytes.append(buffer, buffer + (end - buffer));
+}
 
 }  // namespace
 
@@ -22,6 +32,10 @@ Gossip::Gossip(Replica& replica, Transport& transport, GossipOptions options,
       journal_(replica.tables(), options_.region,
                MutationOn("incarnation-reused") ? 1 : incarnation, std::move(sign)),
       durable_(journal_.applied()) {
+  GossipMessage heading;
+  heading.set_format(kMessageFormat);
+  heading.set_from(options_.region);
+  heading_ = heading.SerializeAsString();
   for (const std::string& name : options_.peers) peers_[name].last_heard_us = NowMicros();
   // What was said before this start and is still kept, some peer may lack. Its age is known by the
   // calendar only.
@@ -37,13 +51,13 @@ Gossip::Gossip(Replica& replica, Transport& transport, GossipOptions options,
       [this](const Tables::Shipment& shipment) {
         journal_.Ship(shipment);
         flushed_ = journal_.applied();
-        if (MutationOn("told-before-durable")) durable_ = flushed_;
+        if (MutationOn("told-before-durable")) SetDurable();
         Prepare();
       },
       [this] { Undo(); });
   replica_.SetCoverage([this] { return covered_ms_; });
   replica_.SetDurableListener([this] {
-    durable_ = flushed_;
+    SetDurable();
     SayNow();
   });
   transport_.SetReceiver(
@@ -52,6 +66,12 @@ Gossip::Gossip(Replica& replica, Transport& transport, GossipOptions options,
 
 Gossip::~Gossip() {
   *alive_ = false;
+}
+
+void Gossip::SetDurable() {
+  if (durable_ == flushed_) return;
+  durable_ = flushed_;
+  ++durable_changes_;
 }
 
 // Beyond a bound the last entry stands for more frames: its age is then said too high, not too low.
@@ -71,6 +91,7 @@ void Gossip::Undo() {
   if (!MutationOn("undo-forgotten")) journal_.Reload();
   digest_.reset();
   moment_.reset();
+  dropped_at_ = 0;
   for (auto& [name, peer] : peers_) {
     for (auto& [stream, own] : peer.own)
       while (!own.empty() && own.back().last_sequence > KnownUpto(journal_.applied(), stream))
@@ -141,60 +162,75 @@ void Gossip::SayNow() {
   });
 }
 
-GossipMessage Gossip::Compose(const std::string& name, Peer& peer) {
-  GossipMessage message;
-  message.set_format(kMessageFormat);
-  message.set_from(options_.region);
-  message.set_stamp_ms(replica_.NowMillis());
+// A message is its fields one after the other, so it can be made in parts.
+void Gossip::Send(const std::string& name, Peer& peer, GossipMessage& message) {
+  for (const std::uint32_t bucket : peer.repair) message.add_repair_buckets(bucket);
+  peer.repair.clear();
+  std::string bytes = heading_;
+  AppendStamp(replica_.NowMillis(), bytes);
+  AppendVector(name, peer, bytes);
+  if (message.ByteSizeLong() > 0) message.AppendToString(&bytes);
+  transport_.Send(name, std::move(bytes));
+}
+
+void Gossip::AppendVector(const std::string& name, Peer& peer, std::string& bytes) {
+  if (peer.told_at == MomentsOf(peer)) {
+    bytes += peer.told;
+    return;
+  }
+  vector_.Clear();
+  bool words = false;
   for (const auto& [stream, sequence] : durable_) {
-    Seen* seen = message.add_seen();
+    Seen* seen = vector_.add_seen();
     seen->set_origin(stream.first);
     seen->set_incarnation(stream.second);
     seen->set_sequence(sequence);
     // The peer's own, and it does not say that it has so much: it gets its word.
-    const auto theirs = peer.acknowledged.find(stream);
-    if (stream.first == name && (theirs == peer.acknowledged.end() || theirs->second < sequence))
-      *seen->mutable_said() = journal_.EntryOf(stream).said();
-    if (stream != Stream{options_.region, 0}) continue;
-    seen->set_closes_after(journal_.closes_after());
-    if (!EntriesUpto(durable_, stream.first, sequence)
-             .empty())  // whoever closes them keeps our word
-      *seen->mutable_said() = journal_.EntryOf(stream).said();
+    const auto* theirs = peer.acknowledged.Find(stream.first, stream.second);
+    bool word = stream.first == name && (!theirs || theirs->second < sequence);
+    if (stream.second == 0 && stream.first == options_.region) {
+      seen->set_closes_after(journal_.closes_after());
+      // Whoever closes them keeps our word.
+      word = !EntriesUpto(durable_, stream.first, sequence).empty();
+    }
+    if (word) *seen->mutable_said() = journal_.EntryOf(stream).said();
+    words |= word;
   }
-  for (const std::uint32_t bucket : peer.repair) message.add_repair_buckets(bucket);
-  peer.repair.clear();
-  return message;
+  const std::size_t before = bytes.size();
+  vector_.AppendToString(&bytes);
+  if (words) return;  // they may be others the next time
+  peer.told.assign(bytes, before);
+  peer.told_at = MomentsOf(peer);
 }
 
 void Gossip::SendTo(const std::string& name, const BucketDigest* digest) {
   Peer& peer = peers_[name];
-  GossipMessage message = Compose(name, peer);
-  if (digest) *message.mutable_digest() = *digest;
-  if (transport_.Unsent(name) < options_.window_bytes) AddFrames(name, peer, message);
-  transport_.Send(name, message.SerializeAsString());
+  said_.Clear();
+  if (digest) *said_.mutable_digest() = *digest;
+  if (transport_.Unsent(name) < options_.window_bytes) AddFrames(name, peer, said_);
+  Send(name, peer, said_);
 }
 
 void Gossip::SendWhatIsLacking(const std::string& name) {
   if (transport_.Unsent(name) >= options_.window_bytes) return;
   Peer& peer = peers_[name];
-  GossipMessage frames;
-  AddFrames(name, peer, frames);
-  if (frames.frames_size() == 0) return;
-  GossipMessage message = Compose(name, peer);
-  message.mutable_frames()->Swap(frames.mutable_frames());
-  transport_.Send(name, message.SerializeAsString());
+  said_.Clear();
+  AddFrames(name, peer, said_);
+  said_.clear_baselines();  // they go with the next interval
+  if (said_.frames_size() > 0) Send(name, peer, said_);
 }
 
 // What the peer lacks of each stream. Frames that were sent and brought no progress in time are
 // sent again from where the peer says it is.
 void Gossip::AddFrames(const std::string& name, Peer& peer, GossipMessage& message) {
+  if (peer.lacks_nothing == MomentsOf(peer)) return;
   const std::int64_t now_us = NowMicros();
   std::size_t room = options_.window_bytes;
   for (const auto& [stream, have] : durable_) {
     const std::uint64_t acknowledged = KnownUpto(peer.acknowledged, stream);
     if (acknowledged >= have) {
-      peer.behind_since_us.erase(stream);
-      peer.sent.erase(stream);
+      if (!peer.behind_since_us.empty()) peer.behind_since_us.erase(stream);
+      if (!peer.sent.empty()) peer.sent.erase(stream);
       continue;
     }
     const auto [since, fresh] = peer.behind_since_us.try_emplace(stream, now_us);
@@ -220,6 +256,7 @@ void Gossip::AddFrames(const std::string& name, Peer& peer, GossipMessage& messa
     }
     if (room == 0) break;
   }
+  if (peer.behind_since_us.empty() && peer.sent.empty()) peer.lacks_nothing = MomentsOf(peer);
 }
 
 bool Gossip::IsSilent(const Peer& peer) const {

@@ -103,8 +103,18 @@ class Gossip {
     std::optional<Stream> last_said;  // when all is: where our stream ...
     std::uint64_t last_sequence = 0;  // ... was by then
   };
+  /// A moment of what we and a peer have.
+  struct Moments {
+    std::uint64_t ours = 0;
+    std::uint64_t theirs = 0;
+    bool operator==(const Moments&) const = default;
+  };
   struct Peer {
     Vector acknowledged;          // durable with the peer, as it last said
+    std::uint64_t changes = 1;    // of that, so far
+    Moments lacks_nothing;        // by then
+    Moments told_at;              // what was told of the vector then ...
+    std::string told;             // ... in these bytes
     bool heard = false;           // since we started
     std::map<Stream, Sent> sent;  // said since; forgotten when it did not help
     std::int64_t behind_us = 0;   // since when it says only less than before; 0: it does not
@@ -129,13 +139,17 @@ class Gossip {
   bool Accept(const std::string& from, const GossipMessage& message);
   void Hear(Peer& peer, const std::string& name, const Vector& heard);
   void Take(const std::string& from, SealedFrame sealed);
-  void Merge(const std::string& from, const Command& command, SealedFrame sealed);
-  void CompareDigest(const std::string& from, const GossipMessage& message);
+  void Merge(const std::string& from, const Command& command, SealedFrame sealed,
+             const std::string& hash);
+  void CompareDigest(const std::string& from, const Vector& heard, const BucketDigest& theirs);
   /// Says how far we are and what the peer lacks.
   void SendTo(const std::string& name, const BucketDigest* digest = nullptr);
   /// The same, but only if there is something that it lacks and that may go now.
   void SendWhatIsLacking(const std::string& name);
-  GossipMessage Compose(const std::string& name, Peer& peer);
+  /// With how far we are, and what we want again.
+  void Send(const std::string& name, Peer& peer, GossipMessage& message);
+  void AppendVector(const std::string& name, Peer& peer, std::string& bytes);
+  Moments MomentsOf(const Peer& peer) const { return {durable_changes_, peer.changes}; }
   void AddFrames(const std::string& name, Peer& peer, GossipMessage& message);
   void AwaitAcknowledgement(const Stream& stream, std::uint64_t last_sequence,
                             std::int64_t made_us);
@@ -170,13 +184,14 @@ class Gossip {
   bool HasAll(const Vector& vector) const;
   void UpdateCover();
   void CloseOwn();
-  void CloseTheirs(const std::string& from, const GossipMessage& message);
+  void CloseTheirs(const std::string& from, const Vector& heard, const Seen& closed);
   void SendAlone(const std::string& name, GossipMessage message);
   void CarryOut(const std::string& from, const ForwardRequest& request);
   void TellEvents(const std::string& from, const ForwardRequest& request);
   void Reply(const std::string& to, std::uint64_t id, const Answer& answer);
   void TakeReply(const ForwardReply& reply);
   void DropWhatAllHave();
+  void SetDurable();
   std::int64_t NowMicros() const;
   std::uint64_t DigestOf(const std::string& origin, std::uint32_t bucket, std::int64_t cutoff_ms);
 
@@ -187,6 +202,12 @@ class Gossip {
   Journal journal_;
   Vector flushed_;  // journal_.applied() when the last batch was written
   Vector durable_;  // what may be told: the same of the last batch that was synced
+  std::uint64_t durable_changes_ = 0;
+  // Messages are many and alike: the memory of their parts is used again.
+  GossipMessage vector_;  // of the message being made: how far we are, ...
+  GossipMessage said_;    // ... and the rest
+  GossipMessage received_;
+  std::string heading_;  // how every message begins
   std::map<std::string, Peer> peers_;
   std::uint32_t next_bucket_ = 0;
   std::int64_t next_digest_us_ = 0;
@@ -197,6 +218,7 @@ class Gossip {
   };
   std::optional<Moment> moment_;  // not yet with every member
   std::int64_t covered_ms_ = 0;   // what happened here until then is
+  std::uint64_t dropped_at_ = 0;  // so many changes of what we and the peers have
   bool saying_ = false;
   std::shared_ptr<Retelling> again_;  // our own claims, for whoever lacks some
   std::uint64_t last_forward_ = 0;

@@ -12,12 +12,15 @@ namespace once {
 namespace {
 
 constexpr int kBuckets = 256;
+constexpr std::size_t kSmallBytes = 64 * 1024;
 constexpr std::uint64_t kSequenceMax = std::uint64_t{1} << 62;
 
 Vector ToVector(const google::protobuf::RepeatedPtrField<Seen>& all) {
-  Vector vector;
-  for (const Seen& seen : all) vector[{seen.origin(), seen.incarnation()}] = seen.sequence();
-  return vector;
+  std::vector<Vector::Entry> entries;
+  entries.reserve(static_cast<std::size_t>(all.size()));
+  for (const Seen& seen : all)
+    entries.emplace_back(Stream(seen.origin(), seen.incarnation()), seen.sequence());
+  return Vector(std::move(entries));
 }
 
 // A region may speak of its own claims and runs only, or give another region's back to it, and a
@@ -69,7 +72,9 @@ bool Gossip::Accept(const std::string& from, const GossipMessage& message) {
 void Gossip::Receive(const std::string& from, const std::string& bytes) {
   const auto at = peers_.find(from);
   if (at == peers_.end() || NowMicros() < at->second.held_off_until_us) return;
-  GossipMessage message;
+  // The heartbeats are many and alike: what one was read into serves for the next.
+  if (bytes.size() > kSmallBytes) received_ = GossipMessage();
+  GossipMessage& message = received_;
   if (bytes.size() > options_.message_bytes_max || !message.ParseFromString(bytes) ||
       !Accept(from, message))
     return Refuse(from);
@@ -84,12 +89,15 @@ void Gossip::Receive(const std::string& from, const std::string& bytes) {
 
 void Gossip::Heed(Peer& peer, const std::string& from, GossipMessage& message) {
   if (message.repair_buckets_size() > kBuckets) return Refuse(from);
-  for (const Seen& seen : message.seen()) Reopen(seen);
-  Hear(peer, from, ToVector(message.seen()));
+  for (const Seen& seen : message.seen())
+    if (seen.has_said()) Reopen(seen);
+  const Vector heard = ToVector(message.seen());
+  Hear(peer, from, heard);
   for (const Seen& baseline : message.baselines()) TakeBaseline(from, baseline);
   for (SealedFrame& sealed : *message.mutable_frames()) Take(from, std::move(sealed));
-  CloseTheirs(from, message);
-  if (message.has_digest()) CompareDigest(from, message);
+  for (const Seen& seen : message.seen())
+    if (seen.incarnation() == 0 && seen.origin() == from) CloseTheirs(from, heard, seen);
+  if (message.has_digest()) CompareDigest(from, heard, message.digest());
   for (const std::uint32_t bucket : message.repair_buckets()) {
     if (bucket > 0xff) continue;
     Command command;
@@ -117,15 +125,20 @@ void Gossip::Hear(Peer& peer, const std::string& name, const Vector& heard) {
 // and truly has less.
 void Gossip::Acknowledge(Peer& peer, const std::string& name, const Vector& heard) {
   const std::int64_t now_us = NowMicros();
-  bool less = false;
-  for (const auto& [stream, sequence] : peer.acknowledged)
-    less |= KnownUpto(heard, stream) < sequence;
-  if (!less) peer.behind_us = 0;
-  if (less && peer.behind_us == 0) peer.behind_us = now_us;
-  if (less && now_us - peer.behind_us < 2 * options_.resend_ms * 1000) return;
-  for (auto& [stream, sent] : peer.sent)
-    if (KnownUpto(heard, stream) > KnownUpto(peer.acknowledged, stream)) sent.since_us = now_us;
-  peer.acknowledged = heard;
+  if (heard != peer.acknowledged) {
+    const bool less = std::any_of(
+        peer.acknowledged.begin(), peer.acknowledged.end(),
+        [&heard](const auto& known) { return KnownUpto(heard, known.first) < known.second; });
+    if (!less) peer.behind_us = 0;
+    if (less && peer.behind_us == 0) peer.behind_us = now_us;
+    if (less && now_us - peer.behind_us < 2 * options_.resend_ms * 1000) return;
+    for (auto& [stream, sent] : peer.sent)
+      if (KnownUpto(heard, stream) > KnownUpto(peer.acknowledged, stream)) sent.since_us = now_us;
+    peer.acknowledged = heard;
+    ++peer.changes;
+  } else {
+    peer.behind_us = 0;
+  }
   for (auto own = peer.own.begin(); own != peer.own.end();) {
     auto& [stream, waiting] = *own;
     while (!waiting.empty() &&
@@ -151,14 +164,15 @@ void Gossip::Take(const std::string& from, SealedFrame sealed) {
     return;
   }
   const std::int64_t latest_ms = replica_.NowMillis() + options_.skew_bound_ms;
-  if (!verify_(frame.origin(), SaidBytes(stream, LastSequence(frame), HashOf(sealed)),
-               sealed.signature()) ||
+  const std::string hash = HashOf(sealed);
+  if (!verify_(frame.origin(), SaidBytes(stream, LastSequence(frame), hash), sealed.signature()) ||
       !IsHonest(frame, latest_ms))
     return Refuse(from);
-  Merge(from, command, std::move(sealed));
+  Merge(from, command, std::move(sealed), hash);
 }
 
-void Gossip::Merge(const std::string& from, const Command& command, SealedFrame sealed) {
+void Gossip::Merge(const std::string& from, const Command& command, SealedFrame sealed,
+                   const std::string& hash) {
   const Frame& frame = command.merge_frame().frame();
   // Also a frame that changes no claim moves the vector: that alone is worth a batch.
   replica_.tables().TouchHead();
@@ -168,29 +182,28 @@ void Gossip::Merge(const std::string& from, const Command& command, SealedFrame 
                                            [this](const Seen& held) { return HaveLost(held); });
   if (!frame.home().empty() && !lacking) {
     if (ours) ++peers_[from].ignored;
-    journal_.Keep(frame, std::move(sealed));
+    journal_.Keep(frame, std::move(sealed), hash);
     return replica_.Read([](Tables&) {}, [] {});
   }
   const auto merged = std::make_shared<bool>(true);
   replica_.Submit(command, [merged](const Answer& answer) {
     if (answer.kind != Answer::Kind::kDone) *merged = false;
   });
-  if (*merged) journal_.Keep(frame, std::move(sealed));
+  if (*merged) journal_.Keep(frame, std::move(sealed), hash);
 }
 
-void Gossip::CompareDigest(const std::string& from, const GossipMessage& message) {
-  const BucketDigest& theirs = message.digest();
+void Gossip::CompareDigest(const std::string& from, const Vector& heard,
+                           const BucketDigest& theirs) {
   if (theirs.as_of().origin() != from || theirs.bucket() > 0xff) return Refuse(from);
   // Comparable only by one who knows exactly what it had said by then, in all its incarnations.
-  const Vector heard = ToVector(message.seen());
   if (KnownUpto(heard, {from, 0}) != KnownUpto(journal_.applied(), {from, 0})) return;
-  Vector then = EntriesUpto(heard, from, UINT64_MAX);
+  Vector then(EntriesUpto(heard, from, UINT64_MAX));
   // The digest may be older than the vector it came with, and from before the stream's first word.
   if (theirs.as_of().sequence() > 0)
     then[{from, theirs.as_of().incarnation()}] = theirs.as_of().sequence();
   else
-    then.erase({from, theirs.as_of().incarnation()});
-  if (then != EntriesUpto(journal_.applied(), from, UINT64_MAX)) return;
+    then.Erase({from, theirs.as_of().incarnation()});
+  if (!Same(then.Of(from), EntriesUpto(journal_.applied(), from, UINT64_MAX))) return;
   if (DigestOf(from, theirs.bucket(), theirs.cutoff_ms()) == theirs.digest()) return;
   Peer& peer = peers_[from];
   peer.repair.insert(theirs.bucket());

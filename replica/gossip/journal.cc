@@ -35,35 +35,23 @@ std::uint64_t LastSequence(const Frame& frame) {
   return frame.first_sequence() + static_cast<std::uint64_t>(frame.changes_size()) - 1;
 }
 
-std::uint64_t KnownUpto(const Vector& vector, const Stream& stream) {
-  if (const auto at = vector.find(stream); at != vector.end()) return at->second;
-  const auto closed = vector.find({stream.first, 0});
-  const bool is_closed =
-      closed != vector.end() && stream.second != 0 && closed->second >= stream.second;
-  return is_closed ? UINT64_MAX : 0;
-}
-
-Vector EntriesUpto(const Vector& vector, const std::string& origin, std::uint64_t upto) {
-  return {vector.upper_bound({origin, 0}), vector.upper_bound({origin, upto})};
-}
-
 Journal::Journal(Tables& tables, std::string region, std::uint64_t incarnation, Sign sign)
     : tables_(tables),
       region_(std::move(region)),
-      incarnation_(incarnation),
+      own_(region_, incarnation),
       sign_(std::move(sign)) {
   Reload();
   const bool reused = MutationOn("incarnation-reused");
   for (const auto& [stream, sequence] : applied_) {
     if (stream.first != region_ || reused) continue;
-    incarnation_ = std::max(incarnation_, (stream.second ? stream.second : sequence) + 1);
+    own_.second = std::max(own_.second, (stream.second ? stream.second : sequence) + 1);
   }
-  Check(applied_.count(own()) == 0, "an incarnation is minted once");
+  Check(!applied_.Find(own_.first, own_.second), "an incarnation is minted once");
 }
 
 void Journal::Reload() {
-  applied_.clear();
-  dropped_.clear();
+  applied_.Clear();
+  dropped_.Clear();
   tables_.ScanRaw("v", keys::After("v"), [this](std::string_view, std::string_view value) {
     Seen seen;
     if (!seen.ParseFromArray(value.data(), static_cast<int>(value.size())))
@@ -124,21 +112,20 @@ void Journal::Ship(const Tables::Shipment& shipment) {
 
 void Journal::AddHeld(const std::string& home, Frame& frame) const {
   frame.set_home(home);
-  for (auto at = applied_.lower_bound({home, 0}); at != applied_.end() && at->first.first == home;
-       ++at)
-    *frame.add_held() = EntryOf(at->first);
+  for (const auto& [stream, sequence] : applied_.Of(home)) *frame.add_held() = EntryOf(stream);
 }
 
 void Journal::Seal(Frame frame) {
   frame.set_format(kFrameFormat);
   frame.set_origin(region_);
-  frame.set_incarnation(incarnation_);
+  frame.set_incarnation(own_.second);
   frame.set_first_sequence(applied_[own()] + 1);
   frame.set_stamp_ms(tables_.head().stamp_ms());
   SealedFrame sealed;
   sealed.set_frame(frame.SerializeAsString());
-  sealed.set_signature(sign_(SaidBytes(own(), LastSequence(frame), HashOf(sealed))));
-  Append(frame, std::move(sealed));
+  const std::string hash = HashOf(sealed);
+  sealed.set_signature(sign_(SaidBytes(own(), LastSequence(frame), hash)));
+  Keep(frame, std::move(sealed), hash);
   if (on_frame) on_frame(LastSequence(frame), frame.stamp_ms());
 }
 
@@ -149,17 +136,13 @@ bool Journal::IsNext(const Frame& frame) const {
   return frame.first_sequence() <= applied + 1 && LastSequence(frame) > applied;
 }
 
-void Journal::Keep(const Frame& frame, SealedFrame sealed) {
-  Append(frame, std::move(sealed));
-}
-
-void Journal::Append(const Frame& frame, SealedFrame sealed) {
+void Journal::Keep(const Frame& frame, SealedFrame sealed, const std::string& hash) {
   Seen seen;
   seen.set_origin(frame.origin());
   seen.set_incarnation(frame.incarnation());
   seen.set_sequence(LastSequence(frame));
   seen.mutable_said()->set_sequence(LastSequence(frame));
-  seen.mutable_said()->set_frame_hash(HashOf(sealed));
+  seen.mutable_said()->set_frame_hash(hash);
   seen.mutable_said()->set_signature(sealed.signature());
   sealed.set_last_sequence(LastSequence(frame));
   tables_.PutRaw(keys::Frame(frame.origin(), frame.incarnation(), frame.first_sequence()),
@@ -201,10 +184,11 @@ void Journal::BeginClosing(std::uint64_t upto) {
 }
 
 void Journal::Close(const Seen& upto) {
-  for (const auto& [stream, sequence] : EntriesUpto(applied_, upto.origin(), upto.sequence())) {
+  const Vector closing(EntriesUpto(applied_, upto.origin(), upto.sequence()));
+  for (const auto& [stream, sequence] : closing) {
     DropUpto(stream, sequence);
-    dropped_.erase(stream);
-    applied_.erase(stream);
+    dropped_.Erase(stream);
+    applied_.Erase(stream);
     if (upto.origin() == region_)
       tables_.PutRaw(keys::Closed(stream.first, stream.second),
                      EntryOf(stream).SerializeAsString());
@@ -217,7 +201,7 @@ void Journal::Close(const Seen& upto) {
 }
 
 std::uint64_t Journal::SpokenUpto(const Stream& own) const {
-  if (const auto at = applied_.find(own); at != applied_.end()) return at->second;
+  if (const auto* entry = applied_.Find(own.first, own.second)) return entry->second;
   return ReadSeen(keys::Closed(own.first, own.second)).sequence();
 }
 

@@ -4,29 +4,17 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "replica/gossip/message.pb.h"
+#include "replica/gossip/vector.h"
 #include "replica/storage/keys.h"
 #include "replica/storage/tables.h"
 
 namespace once {
-
-/// (origin region, incarnation): one unbroken run of sequences.
-using Stream = std::pair<std::string, std::uint64_t>;
-/// How far each stream is known. An entry of incarnation 0 says that every incarnation of that
-/// origin up to its value is known in full and closed: entries of their own are then not needed,
-/// so that a vector does not grow with every start of a node.
-using Vector = std::map<Stream, std::uint64_t>;
-
-/// How far the vector's owner knows the stream: UINT64_MAX when it is closed.
-std::uint64_t KnownUpto(const Vector& vector, const Stream& stream);
-/// What the vector says of the origin's incarnations up to `upto`, without what closes them.
-Vector EntriesUpto(const Vector& vector, const std::string& origin, std::uint64_t upto);
 
 /// An incarnation is the wall clock's milliseconds at the start, shifted by this, with chance
 /// below.
@@ -56,9 +44,9 @@ class Journal {
 
   /// What is merged or said here, durable or about to be.
   const Vector& applied() const { return applied_; }
-  Stream own() const { return {region_, incarnation_}; }
+  const Stream& own() const { return own_; }
   /// From now on this region speaks under `incarnation`, which must be above all of its others.
-  void Reincarnate(std::uint64_t incarnation) { incarnation_ = incarnation; }
+  void Reincarnate(std::uint64_t incarnation) { own_.second = incarnation; }
 
   /// Turns what changed since the last flush into signed frames, in the same batch.
   void Ship(const Tables::Shipment& shipment);
@@ -70,8 +58,9 @@ class Journal {
   bool IsNext(const Frame& frame) const;
   /// Goes on with a stream after the baseline, leaving out what it has not heard of it.
   void SkipTo(const Seen& baseline);
-  /// Remembers a foreign frame that is being merged, in the batch that merges it.
-  void Keep(const Frame& frame, SealedFrame sealed);
+  /// Remembers a foreign frame that is being merged, in the batch that merges it. `hash` is its
+  /// HashOf.
+  void Keep(const Frame& frame, SealedFrame sealed, const std::string& hash);
 
   /// Every incarnation of the origin up to the sequence is known in full: their entries and frames
   /// go.
@@ -112,7 +101,6 @@ class Journal {
   std::size_t CountFrames() const;
 
  private:
-  void Append(const Frame& frame, SealedFrame sealed);
   void Seal(Frame frame);
   Seen ReadSeen(const std::string& key) const;
   void AddHeld(const std::string& home, Frame& frame) const;
@@ -120,7 +108,7 @@ class Journal {
 
   Tables& tables_;
   const std::string region_;
-  std::uint64_t incarnation_;
+  Stream own_;
   std::uint64_t closes_after_ = 0;
   Sign sign_;
   Vector applied_;

@@ -13,7 +13,7 @@ bool Gossip::IsWaitedFor(const Peer& peer) const {
 bool Gossip::HasAll(const Vector& vector) const {
   return std::all_of(peers_.begin(), peers_.end(), [&](const auto& entry) {
     const Peer& peer = entry.second;
-    if (!IsWaitedFor(peer)) return true;
+    if (!IsWaitedFor(peer) || peer.acknowledged == vector) return true;
     return std::all_of(vector.begin(), vector.end(), [&peer](const auto& known) {
       return KnownUpto(peer.acknowledged, known.first) >= known.second;
     });
@@ -27,6 +27,14 @@ void Gossip::UpdateCover() {
 }
 
 void Gossip::DropWhatAllHave() {
+  // Only what somebody has now and had not, or that one is not waited for, makes a difference.
+  std::uint64_t changes = durable_changes_;
+  bool silent = false;
+  for (const auto& [name, peer] : peers_) {
+    changes += peer.changes;
+    silent |= IsSilent(peer);
+  }
+  if (dropped_at_ == changes && !silent) return;
   for (const auto& [stream, have] : durable_) {
     if (stream.second == 0) continue;
     std::uint64_t everywhere = have;
@@ -38,6 +46,7 @@ void Gossip::DropWhatAllHave() {
       everywhere = std::max(everywhere, have - options_.journal_changes_max);
     if (everywhere > 0) journal_.DropUpto(stream, everywhere);
   }
+  dropped_at_ = changes;
 }
 
 // Entries of what was said before this start go in two steps. First we say that those streams are
@@ -45,36 +54,37 @@ void Gossip::DropWhatAllHave() {
 // lost. Whoever hears that and still has them all closes them too; when all have, the entries go.
 void Gossip::CloseOwn() {
   const auto& [region, incarnation] = journal_.own();
-  const Vector old = EntriesUpto(durable_, region, incarnation - 1);
-  if (old.empty() || old != EntriesUpto(journal_.applied(), region, incarnation - 1)) return;
+  const Vector::Entries old = EntriesUpto(durable_, region, incarnation - 1);
+  if (old.empty() || !Same(old, EntriesUpto(journal_.applied(), region, incarnation - 1))) return;
   const std::uint64_t closed = KnownUpto(journal_.applied(), {region, 0});
-  const bool closing = old.begin()->first.second <= closed;
+  const bool closing = old.front().first.second <= closed;
   for (const auto& [name, peer] : peers_) {
     if (!IsWaitedFor(peer)) continue;
     const std::uint64_t theirs = KnownUpto(peer.acknowledged, {region, 0});
     if (!peer.heard || theirs != closed) return;
-    if (!closing && EntriesUpto(peer.acknowledged, region, incarnation - 1) != old) return;
+    if (!closing && !Same(EntriesUpto(peer.acknowledged, region, incarnation - 1), old)) return;
   }
-  const bool reopened = old.begin()->first.second <= journal_.closes_after();
-  closing ? journal_.DropClosed() : journal_.BeginClosing(old.rbegin()->first.second);
+  const bool reopened = old.front().first.second <= journal_.closes_after();
+  closing ? journal_.DropClosed() : journal_.BeginClosing(old.back().first.second);
   // The others had closed them as well, and have not heard what came back.
   if (reopened) RetellOwn(incarnation + 1);
   replica_.Read([](Tables&) {}, [] {});
 }
 
-void Gossip::CloseTheirs(const std::string& from, const GossipMessage& message) {
-  Vector heard;
-  Seen closed;
-  for (const Seen& seen : message.seen()) {
-    if (seen.origin() != from) continue;
-    heard[{from, seen.incarnation()}] = seen.sequence();
-    if (seen.incarnation() == 0) closed = seen;
-  }
+void Gossip::CloseTheirs(const std::string& from, const Vector& heard, const Seen& closed) {
   const std::uint64_t upto = closed.sequence();
   const std::uint64_t ours = KnownUpto(journal_.applied(), {from, 0});
   // One who lacks more than the last step is given a baseline instead.
   if (ours >= upto || ours != closed.closes_after()) return;
-  if (EntriesUpto(journal_.applied(), from, upto) != EntriesUpto(heard, from, upto)) return;
+  // Up to `ours` there may be some that were closed and are listed again: what comes back of them
+  // is said anew when they are closed again, so they are none of this step.
+  const auto step = [ours](Vector::Entries entries) {
+    while (!entries.empty() && entries.front().first.second <= ours) entries = entries.subspan(1);
+    return entries;
+  };
+  if (!Same(step(EntriesUpto(journal_.applied(), from, upto)),
+            step(EntriesUpto(heard, from, upto))))
+    return;
   journal_.Close(closed);
   replica_.Read([](Tables&) {}, [] {});
 }

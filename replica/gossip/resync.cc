@@ -92,8 +92,7 @@ bool Gossip::HaveLost(const Seen& ours) const {
 
 void Gossip::Reopen(const Seen& ours) {
   const Stream stream{ours.origin(), ours.incarnation()};
-  if (!ours.has_said() || stream.second == 0 ||
-      KnownUpto(journal_.applied(), stream) != UINT64_MAX || !HaveLost(ours))
+  if (stream.second == 0 || KnownUpto(journal_.applied(), stream) != UINT64_MAX || !HaveLost(ours))
     return;
   journal_.Reopen(stream);
   replica_.Read([](Tables&) {}, [] {});
@@ -116,7 +115,7 @@ void Gossip::HearOfOurselves(const std::string& from, const Vector& heard) {
 std::shared_ptr<Gossip::Retelling> Gossip::Retell(const std::string& home) const {
   auto retelling = std::make_shared<Retelling>();
   retelling->home = home;
-  retelling->held = EntriesUpto(durable_, home, UINT64_MAX);
+  retelling->held = Vector(EntriesUpto(durable_, home, UINT64_MAX));
   retelling->held[{home, 0}] = KnownUpto(durable_, {home, 0});
   return retelling;
 }

@@ -194,9 +194,11 @@ void Node::ConnectCluster() {
     gossip_->Forward(region, std::move(request), kForwardMs, std::move(done));
   });
   api_->SetClusterGauges([this](Metrics::Gauges& gauges) {
-    for (const PeerAddress& peer : config_.peers)
-      gauges.partition_seconds.emplace_back(peer.region,
-                                            gossip_->StateOf(peer.region).partition_seconds);
+    for (const PeerAddress& peer : config_.peers) {
+      const Gossip::PeerState state = gossip_->StateOf(peer.region);
+      gauges.peers.push_back({peer.region, state.partition_seconds, state.unacknowledged,
+                              state.refused, state.ignored, state.repaired});
+    }
   });
   if (config_.fault_injection)
     api_->SetCut([this](const std::vector<std::string>& regions) {

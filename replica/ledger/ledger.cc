@@ -14,7 +14,6 @@ namespace once {
 namespace {
 
 constexpr std::uint32_t kSlotFormat = 1;
-constexpr std::uint32_t kHeadFormat = 1;
 constexpr std::uint64_t kFencesPerMs = 1000;  // exact as a JSON number for two centuries
 
 // Everything of a claim but its stored answer, which may be large.
@@ -68,7 +67,7 @@ Answer AboutClaim(Answer::Kind kind, const Claim& claim, const std::string& hash
 Ledger::Ledger(Tables& tables, LedgerOptions options, std::int64_t boot_ms)
     : tables_(tables), options_(std::move(options)) {
   Head& head = tables_.head();
-  head.set_format(kHeadFormat);
+  head.set_format(kRecordFormat);
   rules_ = {options_.region, options_.skew_ms, 0, 0};
   if (options_.replicated) return;
   head.set_boot(head.boot() + 1);

@@ -74,18 +74,20 @@ void Ledger::MergeClaimChange(const Change& change, const Stamp& stamp, Answer& 
   tables_.Touch(hash);
 }
 
-// Whoever worked under it may still do so, and nobody counted its time meanwhile.
+// Whoever worked under it may still do so, and nobody counted its time meanwhile. It is said again:
+// who gave it back may be the only one that knew it, and lose it before the others hear of it.
 void Ledger::TakeBack(const std::string& hash, Slot& slot, const Claim& came, bool is_new,
                       const Stamp& stamp) {
   Head& head = tables_.head();
   head.set_fence(std::max(head.fence(), came.fence()));
+  if (!is_new) return;
   Claim* claim = FindClaim(slot, came.run_id());
-  if (!is_new || claim->state() != PENDING) return;
+  tables_.ShipClaim(hash, claim->run_id());
+  if (claim->state() != PENDING) return;
   claim->set_version(claim->version() + 1);
   claim->set_lease_until_ms(
       SaturatingAdd(stamp.now_ms, static_cast<std::int64_t>(claim->lease_ms())));
   claim->set_lease_boot(rules_.boot);
-  tables_.ShipClaim(hash, claim->run_id());
 }
 
 void Ledger::MergeRunChange(const Change& change, const Stamp& stamp, Answer& answer) {
@@ -93,6 +95,7 @@ void Ledger::MergeRunChange(const Change& change, const Stamp& stamp, Answer& an
   const auto mine = tables_.FindRun(theirs.run_id());
   if (mine && !StandsOver(theirs, *mine)) return;
   tables_.PutRun(theirs);
+  if (theirs.region() == options_.region) tables_.ShipRun(theirs.run_id());
   if (theirs.region() == options_.region && !IsTerminal(theirs.status()))
     answer.returned_runs.push_back(theirs.run_id());
   if (theirs.status() == WAITING_APPROVAL)

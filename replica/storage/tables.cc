@@ -17,6 +17,10 @@ Record Parse(std::string_view bytes) {
 
 Tables::Tables(KvStore& store, std::size_t hot_bytes_max) : store_(store), hot_(hot_bytes_max) {
   if (const auto bytes = store_.Get(keys::Head())) head_ = Parse<Head>(*bytes);
+  if (head_.format() > kRecordFormat)
+    throw KvUnreadable("its records have format " + std::to_string(head_.format()) +
+                       ", and this program knows only " + std::to_string(kRecordFormat) +
+                       ": a newer version wrote them");
 }
 
 Slot* Tables::FindSlot(std::string_view hash) {

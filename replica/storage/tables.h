@@ -21,8 +21,13 @@
 
 namespace once {
 
+/// The layout of what is stored. Fields that a newer version added are kept as they are, whatever
+/// the format; a newer version whose records must not be taken for this one's raises it.
+inline constexpr std::uint32_t kRecordFormat = 1;
+
 class Tables {
  public:
+  /// Throws KvUnreadable if the store is of a higher format than this program knows.
   /// `hot_bytes_max` bounds the slots kept in memory; those that are not durable yet may exceed it.
   Tables(KvStore& store, std::size_t hot_bytes_max);
 

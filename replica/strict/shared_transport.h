@@ -26,7 +26,7 @@ class SharedTransport {
     Conversation(SharedTransport& shared, std::string mark)
         : shared_(shared), mark_(std::move(mark)) {}
     void Send(const std::string& to_region, std::string message) override {
-      shared_.transport_.Send(to_region, mark_ + message);
+      shared_.transport_.Send(to_region, mark_.empty() ? std::move(message) : mark_ + message);
     }
     std::size_t Unsent(const std::string& to_region) const override {
       return shared_.transport_.Unsent(to_region);

@@ -12,7 +12,6 @@ namespace once {
 namespace {
 
 constexpr std::uint32_t kBatchFormat = 1;
-constexpr std::uint32_t kHeadFormat = 1;
 constexpr int kEntropyWords = 3;
 constexpr std::size_t kLengthBytes = 4;
 
@@ -95,7 +94,7 @@ void StrictState::Apply(std::uint64_t index, const std::string& batch, const Ans
       answer = ledger.Apply(command.command(), stamp);
     }
   }
-  tables_.head().set_format(kHeadFormat);
+  tables_.head().set_format(kRecordFormat);
   tables_.head().set_applied(index);
   tables_.Flush();
   tables_.Synced(tables_.open_batch() - 1);  // what is decided is durable, whatever this disk does

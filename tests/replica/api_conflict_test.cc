@@ -322,30 +322,46 @@ TEST_F(ApiConflict, OW_OP_01_OW_MR_05_TheCounterHasItsLabelsAndCountsOnce) {
 
 TEST_F(ApiConflict, OW_OP_02_ThePartitionGaugeIsOnThePageByPeer) {
   api_->SetClusterGauges([](Metrics::Gauges& gauges) {
-    gauges.partition_seconds = {{"ap", 12.5}, {"us", 0}};
+    gauges.peers = {{.name = "ap", .partition_seconds = 12.5}, {.name = "us"}};
   });
   const std::string name = "openwop_idempotency_partition_seconds";
   EXPECT_EQ(Metric(name, R"(peer="ap")"), 12.5);
   EXPECT_EQ(Metric(name, R"(peer="us")"), 0);
 }
 
+TEST_F(ApiConflict, WhatAPeerDidWrongIsOnThePageAndOnlyRises) {
+  Metrics::Gauges::Peer peer{.name = "ap", .unacknowledged = 5, .refused = 1, .ignored = 2};
+  api_->SetClusterGauges([&peer](Metrics::Gauges& gauges) { gauges.peers = {peer}; });
+  const std::string label = R"(peer="ap")";
+  EXPECT_EQ(Metric("once_peer_unacknowledged_frames", label), 5);
+  EXPECT_EQ(Metric("once_peer_refused_messages_total", label), 1);
+  EXPECT_EQ(Metric("once_peer_ignored_frames_total", label), 2);
+  EXPECT_EQ(Metric("once_peer_repairs_total", label), 0);
+  peer.ignored = 7, peer.repaired = 1, peer.unacknowledged = 0;
+  EXPECT_EQ(Metric("once_peer_unacknowledged_frames", label), 0);
+  EXPECT_EQ(Metric("once_peer_refused_messages_total", label), 1);
+  EXPECT_EQ(Metric("once_peer_ignored_frames_total", label), 7);
+  EXPECT_EQ(Metric("once_peer_repairs_total", label), 1);
+}
+
 TEST_F(ApiConflict, OW_N_10_OW_N_55_EveryAdvertisedMetricOfManyRegionsIsOnThePage) {
   Lost("acme", "k");
   metrics_->Lag("ap", 20);
   api_->SetClusterGauges([](Metrics::Gauges& gauges) {
-    gauges.partition_seconds = {{"ap", 0}, {"us", 0}};
+    gauges.peers = {{.name = "ap"}, {.name = "us"}};
   });
   const std::string page = MetricsPage();
   const boost::json::value names = Get("/.well-known/openwop").At("/observability/metrics/names");
   int of_regions = 0;
   for (const auto& name : names.as_array()) {
     const std::string text(name.as_string());
-    if (text.starts_with("openwop_") || text.find("replication") != std::string::npos) {
+    if (text.starts_with("openwop_") || text.starts_with("once_peer_") ||
+        text.find("replication") != std::string::npos) {
       ++of_regions;
       EXPECT_NE(page.find("# TYPE " + text + " "), std::string::npos) << text;
     }
   }
-  EXPECT_EQ(of_regions, 3);
+  EXPECT_EQ(of_regions, 7);
 }
 
 TEST_F(ApiConflict, TheResolutionIsLogged) {

@@ -417,5 +417,20 @@ TEST_F(Hostile, S_31_UnknownFieldsOfANewerRegionSurviveAnOlderRelay) {
   EXPECT_EQ(unknown.field(0).length_delimited(), "from tomorrow") << "on disk too";
 }
 
+TEST_F(Hostile, S_31_AMessageAndAFrameOfAHigherFormatAreHeededForWhatIsKnownOfThem) {
+  Frame frame = ap_.FrameOf(ap_.Claim(), "k1");
+  frame.set_format(2);
+  GossipMessage message = ap_.Message();
+  message.set_format(2);
+  message.GetReflection()->MutableUnknownFields(&message)->AddLengthDelimited(1002, "news");
+  *message.add_frames() = ap_.Seal(frame);
+  ap_.Say("eu", message);
+  story_.Run(1000);
+  EXPECT_NE(story_.SlotIn("eu", "k1"), nullptr);
+  EXPECT_NE(story_.SlotIn("us", "k1"), nullptr) << "relayed";
+  EXPECT_EQ(story_.cluster.gossip("eu").StateOf("ap").refused, 0u);
+  EXPECT_EQ(story_.cluster.gossip("us").StateOf("eu").refused, 0u);
+}
+
 }  // namespace
 }  // namespace once
