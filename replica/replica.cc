@@ -31,6 +31,36 @@ Answer Unavailable() {
   return answer;
 }
 
+// Whoever leads is right. Empty, or how this node's rules are wrong.
+std::string OtherRules(StrictGroup& group) {
+  if (group.engine().Leads() || group.RegionsWithOtherRules().empty()) return "";
+  return "the [[strict]] rules differ from those of the leader, " + group.engine().LeaderRegion();
+}
+
+Metrics::StrictGauges GaugesOf(StrictGroup& group) {
+  const EngineStatus status = group.engine().Status();
+  const StrictCounts counts = group.counts();
+  Metrics::StrictGauges gauges;
+  gauges.role = EngineRoleName(status.role);
+  gauges.has_leader = !status.leader.empty();
+  gauges.term = status.term;
+  gauges.committed = status.committed;
+  gauges.applied = status.applied;
+  gauges.waiting = group.waiting();
+  for (const EngineMember& member : status.members)
+    if (member.stored && member.name != status.name)
+      gauges.lag.emplace_back(RegionOfMember(member.name),
+                              status.last - std::min(status.last, *member.stored));
+  gauges.other_rules = group.RegionsWithOtherRules();
+  gauges.leaders = counts.leaders;
+  gauges.entries = counts.entries;
+  gauges.commands = counts.commands;
+  gauges.forwarded = counts.forwarded;
+  gauges.unavailable = counts.unavailable;
+  gauges.refused = group.refused();
+  return gauges;
+}
+
 }  // namespace
 
 Replica::Replica(World world, const Config& config, Metrics& metrics)
@@ -56,6 +86,7 @@ std::string Replica::Join(Transport& transport, const std::string& identity, con
   options.terms.set_slots_max(config.slots_max);
   options.terms.set_slot_bytes_max(config.slot_bytes_max);
   options.terms.set_run_retention_ms(config.run_retention_ms);
+  options.rules = strict_routes_.Digest();
   options.answer_ms = config.strict_answer_ms;
   options.hot_bytes_max = config.hot_bytes_max;
   options.engine.log_entries = config.strict_log_entries;
@@ -102,9 +133,12 @@ void Replica::Start(std::function<void(bool)> started) {
 
 void Replica::Stop(std::function<void()> drained) {
   stopping_ = true;
-  if (strict_) strict_->Stop();
   waiters_.WakeAll();
-  commit_.WhenAllDurable([drained](Durable) { drained(); });
+  auto drain = [this, drained] { commit_.WhenAllDurable([drained](Durable) { drained(); }); };
+  if (strict_)
+    strict_->Stop(std::move(drain));
+  else
+    drain();
 }
 
 Stamp Replica::NextStamp() {
@@ -282,6 +316,7 @@ std::string Replica::Unready() {
   if (commit_.full()) return "the disk is full";
   if (!clock_.Safe())
     return "the wall clock disagrees with the node's clock by more than the bound";
+  if (strict_) return OtherRules(*strict_);
   return "";
 }
 
@@ -296,6 +331,7 @@ Metrics::Gauges Replica::Gauges() {
   gauges.clock_offset_ms = clock_.OffsetMillis();
   gauges.store_failed = commit_.failed();
   gauges.store_full = commit_.full();
+  if (strict_) gauges.strict = GaugesOf(*strict_);
   return gauges;
 }
 

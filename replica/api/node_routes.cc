@@ -48,7 +48,9 @@ json::object CrossEngineOrdering(const Config& config) {
 
 json::object CapabilityDocument(const Config& config) {
   json::array names;
-  for (const std::string& name : Metrics::Names(!config.peers.empty())) names.emplace_back(name);
+  for (const std::string& name :
+       Metrics::Names(!config.peers.empty(), !config.strict_routes.empty()))
+    names.emplace_back(name);
   json::array fixtures;
   if (config.test_seams)
     fixtures = {"conformance-noop", "conformance-idempotent", "conformance-cancellable",

@@ -7,6 +7,8 @@ namespace {
 
 constexpr std::uint32_t kMessageFormat = 1;
 constexpr std::size_t kMessageBytesMax = 8u << 20;
+constexpr std::int64_t kStopUs = 1'000'000;
+constexpr std::int64_t kStopLookMs = 5;
 
 NativeEngineOptions EngineOptionsFor(const StrictOptions& options, std::uint64_t seed) {
   NativeEngineOptions engine = options.engine;
@@ -50,9 +52,22 @@ void StrictGroup::Start() {
   duties_.Start();
 }
 
-void StrictGroup::Stop() {
-  duties_.HandOver();
-  requests_.GiveUp();
+void StrictGroup::Stop(std::function<void()> stopped) {
+  StopBy(world_.scheduler.MonotonicMicros() + kStopUs, engine_->Leads(), std::move(stopped));
+}
+
+void StrictGroup::StopBy(std::int64_t deadline_us, bool led, std::function<void()> stopped) {
+  duties_.HandOver();  // again and again: the first one chosen may not answer
+  // One that is known to lead has been elected, and does not need this node's vote any more.
+  const bool succeeded = !led || (!engine_->Leads() && !engine_->LeaderRegion().empty());
+  const bool late = world_.scheduler.MonotonicMicros() >= deadline_us;
+  if (late || (succeeded && requests_.size() == 0)) {
+    requests_.GiveUp();
+    return stopped();
+  }
+  world_.scheduler.After(kStopLookMs, [this, alive = alive_, deadline_us, led, stopped] {
+    if (*alive) StopBy(deadline_us, led, stopped);
+  });
 }
 
 void StrictGroup::Submit(const Command& command, Done done) {
@@ -107,6 +122,7 @@ bool StrictGroup::Install(std::uint64_t index, const std::string& snapshot) {
 
 void StrictGroup::LeaderChanged() {
   const bool leads = engine_->Leads();
+  if (!engine_->LeaderRegion().empty()) ++leaders_;
   proposals_.Forget();
   if (leads && !led_) duties_.TakeOver();
   led_ = leads;
@@ -114,8 +130,24 @@ void StrictGroup::LeaderChanged() {
   reads_.AskAgain();
 }
 
+StrictCounts StrictGroup::counts() const {
+  return {leaders_, proposals_.entries(), proposals_.commands(), forwarded_,
+          requests_.unavailable()};
+}
+
+std::vector<std::string> StrictGroup::RegionsWithOtherRules() const {
+  // Followers do not hear each other: what they once said would stand for ever.
+  const std::string leader = engine_->LeaderRegion();
+  std::vector<std::string> regions;
+  for (const auto& [region, rules] : rules_of_)
+    if (rules != options_.rules && (engine_->Leads() || region == leader))
+      regions.push_back(region);
+  return regions;
+}
+
 void StrictGroup::Send(const std::string& region, StrictMessage message) {
   message.set_format(kMessageFormat);
+  message.set_rules(options_.rules);
   world_.transport.Send(region, message.SerializeAsString());
 }
 
@@ -128,6 +160,7 @@ bool StrictGroup::SendToLeader(const std::vector<StrictRequest>& requests) {
   if (leader.empty()) return false;
   StrictMessage message;
   for (const StrictRequest& request : requests) *message.add_requests() = request;
+  forwarded_ += requests.size();
   Send(leader, std::move(message));
   return true;
 }
@@ -163,6 +196,7 @@ void StrictGroup::Receive(const std::string& from, const std::string& bytes) {
     ++refused_;
     return;
   }
+  if (message.rules() != 0) rules_of_[from] = message.rules();
   if (!message.engine().empty()) engine_->Receive(from, message.engine());
   for (const StrictRequest& request : message.requests()) {
     if (request.request() == 0 || !IsCallersCommand(request.command()))

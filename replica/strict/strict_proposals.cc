@@ -73,6 +73,8 @@ bool StrictProposals::ProposeSome() {
   }
   if (batch.commands_size() == 0) return true;
   if (!engine_.Propose(batch.SerializeAsString())) return false;
+  ++entries_;
+  commands_ += static_cast<std::uint64_t>(batch.commands_size());
   for (const std::uint64_t number : numbers)
     if (proposed_.insert(number).second) proposed_order_.push_back(number);
   while (proposed_order_.size() > kProposedMax) {

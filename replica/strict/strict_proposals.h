@@ -32,6 +32,9 @@ class StrictProposals {
   /// Another leads: what was proposed here may be lost, and may be asked for again.
   void Forget();
 
+  std::uint64_t entries() const { return entries_; }    // proposed since the start
+  std::uint64_t commands() const { return commands_; }  // in them
+
  private:
   void Add(const std::string& region, std::uint64_t request, Command command);
   void Propose();
@@ -46,6 +49,8 @@ class StrictProposals {
   std::unordered_set<std::uint64_t> proposed_;  // numbers of requests, the latest of them
   std::deque<std::uint64_t> proposed_order_;
   bool scheduled_ = false;
+  std::uint64_t entries_ = 0;
+  std::uint64_t commands_ = 0;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -37,7 +37,7 @@ StrictRequests::~StrictRequests() {
 }
 
 void StrictRequests::Ask(const Command& command, Done done) {
-  if (waiting_.size() >= kWaitingMax) return done(NoAnswer());
+  if (waiting_.size() >= kWaitingMax) return Disappoint(done);
   const std::uint64_t number = ++last_number_;
   Waiting& waiting = waiting_[number];
   waiting.request.set_request(number);
@@ -64,7 +64,12 @@ void StrictRequests::SendAgain() {
 }
 
 void StrictRequests::GiveUp() {
-  for (auto& [number, waiting] : std::exchange(waiting_, {})) waiting.done(NoAnswer());
+  for (auto& [number, waiting] : std::exchange(waiting_, {})) Disappoint(waiting.done);
+}
+
+void StrictRequests::Disappoint(const Done& done) {
+  ++unavailable_;
+  done(NoAnswer());
 }
 
 // Posted: what the event loop already holds goes in one message.
@@ -112,7 +117,7 @@ void StrictRequests::Watch() {
   const std::int64_t now_us = scheduler_.MonotonicMicros();
   while (!waiting_.empty() && waiting_.begin()->second.deadline_us <= now_us) {
     auto late = waiting_.extract(waiting_.begin());
-    late.mapped().done(NoAnswer());
+    Disappoint(late.mapped().done);
   }
   for (auto& [number, waiting] : waiting_) {
     if (waiting.once || waiting.sent_us == 0 || now_us - waiting.sent_us < resend_us_) continue;

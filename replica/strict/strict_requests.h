@@ -37,6 +37,8 @@ class StrictRequests {
   void GiveUp();
 
   std::size_t size() const { return waiting_.size(); }
+  /// How many were told kUnavailable.
+  std::uint64_t unavailable() const { return unavailable_; }
 
  private:
   struct Waiting {
@@ -46,6 +48,7 @@ class StrictRequests {
     std::int64_t sent_us;  // 0: not yet
     bool once;
   };
+  void Disappoint(const Done& done);
   void DispatchSoon();
   void Dispatch();
   void WatchSoon();
@@ -60,6 +63,7 @@ class StrictRequests {
   std::deque<std::uint64_t> unsent_;
   bool dispatching_ = false;
   bool watching_ = false;
+  std::uint64_t unavailable_ = 0;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -26,6 +26,13 @@ std::string NodeProcess::AddKey(const std::string& tenant, const std::string& ac
   return made.key;
 }
 
+void NodeProcess::AcceptKeysOf(const NodeProcess& other) {
+  auto credentials = std::get<Credentials>(LoadCredentials(keys_file()));
+  const auto others = std::get<Credentials>(LoadCredentials(other.keys_file()));
+  for (const Credential& credential : others.all()) credentials.Add(credential);
+  Check(SaveCredentials(keys_file(), credentials).empty(), "the keys can be written");
+}
+
 void NodeProcess::RevokeKeys(const std::string& tenant, const std::string& actor) {
   auto credentials = std::get<Credentials>(LoadCredentials(keys_file()));
   for (const Credential& credential : std::vector<Credential>(credentials.all()))
