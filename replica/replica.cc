@@ -90,6 +90,8 @@ std::string Replica::Join(Transport& transport, const std::string& identity, con
   options.answer_ms = config.strict_answer_ms;
   options.hot_bytes_max = config.hot_bytes_max;
   options.engine.log_entries = config.strict_log_entries;
+  options.engine.raft.append_bytes_max = config.strict_append_bytes;
+  options.engine.chunk_bytes = config.strict_chunk_bytes;
   strict_ = std::make_unique<StrictGroup>(
       StrictWorld{scheduler_, tables_, commit_, clock_, transport, entropy_}, std::move(options));
   strict_->on_applied = [this](const Answer& answer) { AppliedByGroup(answer); };

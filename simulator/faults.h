@@ -14,6 +14,15 @@
 //     to be mended (docs/CONSISTENCY.md). What it alone held is lost, and so is its word on what it
 //     acknowledged before: it may admit again until the others have told it. What another directory
 //     holds durably by then is not lost, and is back with its home in the end.
+//
+// What the strict group is promised, and must survive:
+//   - The same of network, disks and clocks, for any number of members at once, also for whoever
+//     leads. Without a majority it may stand still until it is well again, never be wrong.
+//   - A directory that was replaced is another member (docs/decisions/0010-membership.md). In
+//     random worlds one is lost, while every membership that anybody holds has three voters or
+//     more: a minority. An operator replaces it.
+//   - An operator takes members out and in again and hands leadership over at any time, and may ask
+//     a leader that is deposed. Where a directory may be lost, three voters are left; elsewhere one.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +33,7 @@
 
 #include "replica/env/random.h"
 #include "simulator/cluster.h"
+#include "simulator/group_operator.h"
 #include "simulator/history.h"
 #include "simulator/run_options.h"
 
@@ -31,7 +41,9 @@ namespace once {
 
 class Faults {
  public:
-  Faults(Cluster& cluster, FaultOptions options, std::uint64_t seed, History& history);
+  /// `keeper` looks after the strict group, if there is one. All outlive it.
+  Faults(Cluster& cluster, GroupOperator& keeper, FaultOptions options, std::uint64_t seed,
+         History& history);
 
   /// Schedules faults for the next `duration_ms`, and starts nodes again that have failed.
   void Start(std::int64_t duration_ms);
@@ -58,6 +70,8 @@ class Faults {
   void JumpWildly(std::int64_t for_ms);
   void EmptySome(std::int64_t for_ms);
   void RestoreSome(std::int64_t for_ms);
+  void TransferSome(std::int64_t for_ms);
+  void DismissSome(std::int64_t for_ms);
   void CutFor(const std::string& from, const std::string& to, std::int64_t for_ms);
   void CrashFor(const std::string& region, std::int64_t for_ms);
   /// It dies and comes back with another directory.
@@ -65,7 +79,9 @@ class Faults {
                   MemoryDisk::Contents backup, std::int64_t for_ms);
   void PauseFor(const std::string& region, std::int64_t for_ms);
   void JumpFor(const std::string& region, std::int64_t amount_ms, std::int64_t for_ms);
-  void Begin_(const Fault& fault);
+  void TransferTo(const std::string& region);
+  void DismissFor(const std::string& region, std::int64_t for_ms);
+  void Begin_(Fault fault);
   void Drift();
   void Supervise();
   void StartAgain(const std::string& region);
@@ -79,12 +95,17 @@ class Faults {
   /// Runs `end` and closes the fault, unless it is over by then.
   void CloseAfter(std::int64_t delay_ms, std::size_t fault, std::function<void()> end);
   std::string AnyRegion();
+  /// Any region, or the one that leads, as often as the options say.
+  std::string Victim();
+  /// "leader" and "follower" are whoever is that now; other names stay.
+  std::string Resolve(const std::string& region);
   std::int64_t NowMillis() const;
   std::int64_t Below(std::int64_t bound) {
     return static_cast<std::int64_t>(random_.Below(static_cast<std::uint64_t>(bound)));
   }
 
   Cluster& cluster_;
+  GroupOperator& keeper_;
   const FaultOptions options_;
   Random random_;
   History& history_;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -40,18 +41,21 @@ class NodeScheduler : public Scheduler {
   }
   bool paused() const { return state_->paused; }
 
+  /// Called when the process has done something.
+  void SetWatcher(std::function<void()> watcher) { state_->watcher = std::move(watcher); }
+
  private:
   struct State {
     bool dead = false;
     bool paused = false;
     std::vector<Task> held;
+    std::function<void()> watcher;
   };
   static void Run(const std::shared_ptr<State>& state, const Task& task) {
     if (state->dead) return;
-    if (state->paused)
-      state->held.push_back(task);
-    else
-      task();
+    if (state->paused) return state->held.push_back(task);
+    task();
+    if (state->watcher && !state->dead) state->watcher();
   }
 
   VirtualScheduler& world_;

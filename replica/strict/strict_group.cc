@@ -102,10 +102,11 @@ void StrictGroup::Read(std::function<void(Tables&)> read, std::function<void()> 
 }
 
 void StrictGroup::Apply(std::uint64_t index, const std::string& batch) {
-  state_.Apply(index, batch, [this](const StrictCommand& command, const Answer& answer) {
+  state_.Apply(index, batch, [this](const StrictAsker& asker, const StrictCommand& command,
+                                    const Answer& answer) {
     if (on_applied) on_applied(answer);
     if (!answer.run_id.empty()) duties_.Consider(answer.run_id);
-    if (command.region() != region_ || command.request() == 0) return;
+    if (asker.member() != options_.member) return;
     // At the size bound the group can promise nothing new, as without a majority.
     requests_.Applied(command.request(), answer.kind == Answer::Kind::kFull ? Answer() : answer);
   });
@@ -152,13 +153,17 @@ void StrictGroup::Send(const std::string& region, StrictMessage message) {
 }
 
 bool StrictGroup::SendToLeader(const std::vector<StrictRequest>& requests) {
+  StrictMessage message;
+  StrictAsker& asker = *message.mutable_asker();
+  asker.set_member(options_.member);
+  asker.set_boot(world_.tables.head().boot());
+  asker.set_oldest(requests_.oldest());
   if (engine_->Leads()) {
-    for (const StrictRequest& request : requests) proposals_.Take(region_, request);
+    for (const StrictRequest& request : requests) proposals_.Take(asker, request);
     return true;
   }
   const std::string leader = engine_->LeaderRegion();
   if (leader.empty()) return false;
-  StrictMessage message;
   for (const StrictRequest& request : requests) *message.add_requests() = request;
   forwarded_ += requests.size();
   Send(leader, std::move(message));
@@ -198,11 +203,12 @@ void StrictGroup::Receive(const std::string& from, const std::string& bytes) {
   }
   if (message.rules() != 0) rules_of_[from] = message.rules();
   if (!message.engine().empty()) engine_->Receive(from, message.engine());
+  const bool true_asker = RegionOfMember(message.asker().member()) == from;
   for (const StrictRequest& request : message.requests()) {
-    if (request.request() == 0 || !IsCallersCommand(request.command()))
+    if (!true_asker || request.request() == 0 || !IsCallersCommand(request.command()))
       ++refused_;
     else if (engine_->Leads())
-      proposals_.Take(from, request);
+      proposals_.Take(message.asker(), request);
   }
   for (const std::uint64_t read : message.reads())
     if (engine_->Leads()) AnswerRead(from, read);

@@ -25,8 +25,8 @@ class StrictProposals {
                   std::function<std::uint64_t()> entropy, LedgerTerms terms);
   ~StrictProposals();
 
-  /// From a node of `region`. One that this leader has proposed already is passed over.
-  void Take(const std::string& region, const StrictRequest& request);
+  /// One that this leader has proposed already is passed over.
+  void Take(const StrictAsker& asker, const StrictRequest& request);
   /// The leader's own: expiry, steps of runs.
   void TakeOwn(Command command);
   /// Another leads: what was proposed here may be lost, and may be asked for again.
@@ -36,7 +36,11 @@ class StrictProposals {
   std::uint64_t commands() const { return commands_; }  // in them
 
  private:
-  void Add(const std::string& region, std::uint64_t request, Command command);
+  struct Gathered {
+    StrictAsker asker;  // empty: the leader's own
+    StrictCommand command;
+  };
+  void Add(const StrictAsker& asker, std::uint64_t request, Command command);
   void Propose();
   bool ProposeSome();
 
@@ -45,7 +49,7 @@ class StrictProposals {
   Engine& engine_;
   std::function<std::uint64_t()> entropy_;
   const LedgerTerms terms_;
-  std::deque<StrictCommand> gathered_;
+  std::deque<Gathered> gathered_;
   std::unordered_set<std::uint64_t> proposed_;  // numbers of requests, the latest of them
   std::deque<std::uint64_t> proposed_order_;
   bool scheduled_ = false;

@@ -17,11 +17,6 @@ Answer NoAnswer() {
   return answer;
 }
 
-// Twice is as good as once: a key or a fence sees to it.
-bool MayRepeat(const Command& command) {
-  return !command.has_mutation() || command.mutation().has_begin();
-}
-
 }  // namespace
 
 StrictRequests::StrictRequests(Scheduler& scheduler, std::int64_t answer_ms, std::int64_t resend_ms,
@@ -45,7 +40,6 @@ void StrictRequests::Ask(const Command& command, Done done) {
   waiting.done = std::move(done);
   waiting.deadline_us = scheduler_.MonotonicMicros() + answer_us_;
   waiting.sent_us = 0;
-  waiting.once = !MayRepeat(command);
   unsent_.push_back(number);
   DispatchSoon();
   WatchSoon();
@@ -58,8 +52,7 @@ void StrictRequests::Applied(std::uint64_t number, const Answer& answer) {
 
 void StrictRequests::SendAgain() {
   unsent_.clear();
-  for (const auto& [number, waiting] : waiting_)
-    if (waiting.sent_us == 0 || !waiting.once) unsent_.push_back(number);
+  for (const auto& [number, waiting] : waiting_) unsent_.push_back(number);
   DispatchSoon();
 }
 
@@ -120,7 +113,7 @@ void StrictRequests::Watch() {
     Disappoint(late.mapped().done);
   }
   for (auto& [number, waiting] : waiting_) {
-    if (waiting.once || waiting.sent_us == 0 || now_us - waiting.sent_us < resend_us_) continue;
+    if (waiting.sent_us == 0 || now_us - waiting.sent_us < resend_us_) continue;
     waiting.sent_us = 0;
     unsent_.push_back(number);
   }

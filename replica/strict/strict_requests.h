@@ -14,9 +14,8 @@
 namespace once {
 
 /// A request goes to the leader, and again when there is another leader or no answer came: it keeps
-/// its number, so that whichever attempt is applied first answers the caller. One without a key
-/// goes once. After `answer_ms` the caller is told kUnavailable: if it was sent, the outcome is
-/// unknown.
+/// its number, by which the group carries it out once (applied_requests.h). After `answer_ms` the
+/// caller is told kUnavailable: if it was sent, the outcome is unknown.
 class StrictRequests {
  public:
   using Done = std::function<void(const Answer&)>;
@@ -39,6 +38,10 @@ class StrictRequests {
   std::size_t size() const { return waiting_.size(); }
   /// How many were told kUnavailable.
   std::uint64_t unavailable() const { return unavailable_; }
+  /// No lower number is waited for.
+  std::uint64_t oldest() const {
+    return waiting_.empty() ? last_number_ + 1 : waiting_.begin()->first;
+  }
 
  private:
   struct Waiting {
@@ -46,7 +49,6 @@ class StrictRequests {
     Done done;
     std::int64_t deadline_us;
     std::int64_t sent_us;  // 0: not yet
-    bool once;
   };
   void Disappoint(const Done& done);
   void DispatchSoon();

@@ -342,6 +342,7 @@ TEST(Strict, S_58_WhatNoHonestNodeSendsIsCountedAndChangesNothing) {
   message.set_engine("\x0a\xff garbage");
   say(message);
   message.clear_engine();
+  message.mutable_asker()->set_member(hostile + "/0");
   StrictRequest& request = *message.add_requests();
   request.set_request(7);
   say(message);  // no command
@@ -352,9 +353,12 @@ TEST(Strict, S_58_WhatNoHonestNodeSendsIsCountedAndChangesNothing) {
   say(message);  // not a caller's
   request.mutable_command()->mutable_mutation()->set_tenant("acme");
   say(message);  // without an effect
+  *request.mutable_command() = BeginCommand("acme", "k", 1, 2000, 1000);
+  message.mutable_asker()->set_member(leader + "/0");
+  say(message);  // in another's name
   transport.Send(leader, std::string("\0\x0a\xff", 3));
   story.Run(100);
-  EXPECT_EQ(story.Group(leader).refused(), 7u);
+  EXPECT_EQ(story.Group(leader).refused(), 8u);
   EXPECT_EQ(story.BeginPatiently(leader, "k").kind, Kind::kExecute);
 }
 
