@@ -6,7 +6,7 @@
 namespace once {
 namespace {
 
-constexpr std::uint32_t kRecordFormat = 1;
+constexpr std::uint32_t kAppliedFormat = 1;
 
 using Numbers = google::protobuf::RepeatedField<std::uint64_t>;
 
@@ -58,7 +58,7 @@ bool AppliedRequests::Add(const StrictAsker& asker, std::uint64_t number) {
   AskerRecord& record = kept.record;
   if (asker.boot() < record.boot()) return false;  // of a process that is no more
   if (asker.boot() > record.boot()) record.Clear();
-  record.set_format(kRecordFormat);
+  record.set_format(kAppliedFormat);
   record.set_boot(asker.boot());
   record.set_oldest(std::max(record.oldest(), asker.oldest()));
   kept.changed = true;

@@ -54,7 +54,7 @@ TEST_F(Downgrade, S_32_FieldsOfANewerVersionAreKeptInWhatThisOneChanges) {
   const std::string run_id = node_.Ask(CreateRunUnder("r", "approval")).run_id;
   Head head = Stored<Head>(keys::Head());
   Slot slot = Stored<Slot>(keys::Slot(HashOfKey("k")));
-  Run run = Stored<Run>(keys::Run(run_id));
+  once::Run run = Stored<once::Run>(keys::Run(run_id));
   slot.set_format(kRecordFormat + 1);
   AddField(head), AddField(slot), AddField(*slot.mutable_claims(0)), AddField(run);
   Write({{keys::Head(), head.SerializeAsString()},
@@ -70,8 +70,8 @@ TEST_F(Downgrade, S_32_FieldsOfANewerVersionAreKeptInWhatThisOneChanges) {
   EXPECT_EQ(settled.format(), kRecordFormat + 1);
   EXPECT_TRUE(HasField(settled));
   EXPECT_TRUE(HasField(settled.claims(0)));
-  EXPECT_EQ(Stored<Run>(keys::Run(run_id)).status(), RUN_CANCELLED);
-  EXPECT_TRUE(HasField(Stored<Run>(keys::Run(run_id))));
+  EXPECT_EQ(Stored<once::Run>(keys::Run(run_id)).status(), RUN_CANCELLED);
+  EXPECT_TRUE(HasField(Stored<once::Run>(keys::Run(run_id))));
 }
 
 }  // namespace
