@@ -33,7 +33,7 @@ StrictGroup::StrictGroup(StrictWorld world, StrictOptions options)
                       }},
           EngineOptionsFor(options_, world_.entropy()), static_cast<StateMachine&>(*this))),
       requests_(world_.scheduler, options_.answer_ms, options_.resend_ms, world_.entropy() >> 1,
-                [this](const std::vector<StrictRequest>& all) { return SendToLeader(all); }),
+                [this](const std::vector<const StrictRequest*>& all) { return SendToLeader(all); }),
       proposals_(world_.scheduler, world_.clock, *engine_, world_.entropy, options_.terms),
       reads_(world_.scheduler, options_.answer_ms, world_.entropy() >> 1,
              [this](std::uint64_t read) { return AskLeader(read); }),
@@ -110,6 +110,7 @@ void StrictGroup::Apply(std::uint64_t index, const std::string& batch) {
     // At the size bound the group can promise nothing new, as without a majority.
     requests_.Applied(command.request(), answer.kind == Answer::Kind::kFull ? Answer() : answer);
   });
+  proposals_.Decided();
   reads_.Applied(index);
 }
 
@@ -152,19 +153,19 @@ void StrictGroup::Send(const std::string& region, StrictMessage message) {
   world_.transport.Send(region, message.SerializeAsString());
 }
 
-bool StrictGroup::SendToLeader(const std::vector<StrictRequest>& requests) {
+bool StrictGroup::SendToLeader(const std::vector<const StrictRequest*>& requests) {
   StrictMessage message;
   StrictAsker& asker = *message.mutable_asker();
   asker.set_member(options_.member);
   asker.set_boot(world_.tables.head().boot());
   asker.set_oldest(requests_.oldest());
   if (engine_->Leads()) {
-    for (const StrictRequest& request : requests) proposals_.Take(asker, request);
+    for (const StrictRequest* request : requests) proposals_.Take(asker, *request);
     return true;
   }
   const std::string leader = engine_->LeaderRegion();
   if (leader.empty()) return false;
-  for (const StrictRequest& request : requests) *message.add_requests() = request;
+  for (const StrictRequest* request : requests) *message.add_requests() = *request;
   forwarded_ += requests.size();
   Send(leader, std::move(message));
   return true;

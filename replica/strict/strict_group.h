@@ -102,7 +102,7 @@ class StrictGroup : private StateMachine {
   Answer Recall(const Command& command);
   void Receive(const std::string& from, const std::string& bytes);
   void Send(const std::string& region, StrictMessage message);
-  bool SendToLeader(const std::vector<StrictRequest>& requests);
+  bool SendToLeader(const std::vector<const StrictRequest*>& requests);
   bool AskLeader(std::uint64_t read);
   void AnswerRead(const std::string& region, std::uint64_t read);
   void StopBy(std::int64_t deadline_us, bool led, std::function<void()> stopped);

@@ -10,6 +10,8 @@ constexpr std::uint32_t kBatchFormat = 1;
 constexpr std::size_t kBatchBytesMax = 256 << 10;
 constexpr std::size_t kProposedMax = 65'536;
 constexpr std::size_t kGatheredMax = 100'000;
+constexpr std::int64_t kPaceMs = 2;
+constexpr int kGatherRounds = 3;
 
 // In the batch's list, from 1. What the asker said last counts.
 std::uint32_t PlaceOf(const StrictAsker& asker, StrictBatch& batch) {
@@ -52,11 +54,35 @@ void StrictProposals::Add(const StrictAsker& asker, std::uint64_t request, Comma
   added.set_request(request);
   *added.mutable_command() = std::move(command);
   for (int i = 0; i < 3; ++i) added.add_entropy(entropy_());
-  if (scheduled_) return;
-  scheduled_ = true;
-  scheduler_.Post([this, alive = alive_] {
+  ProposeSoon();
+}
+
+void StrictProposals::Decided() {
+  if (undecided_ > 0 && --undecided_ == 0) ProposeSoon();
+}
+
+void StrictProposals::ProposeSoon() {
+  if (gathering_ || gathered_.empty()) return;
+  if (undecided_ == 0) {
+    gathering_ = true;
+    return Gather(kGatherRounds);
+  }
+  if (pacing_) return;
+  pacing_ = true;
+  scheduler_.After(kPaceMs, [this, alive = alive_] {
     if (!*alive) return;
-    scheduled_ = false;
+    pacing_ = false;
+    if (!gathering_) Propose();
+  });
+}
+
+// Callers who were just answered come back within microseconds: a few turns of the event loop let
+// them in.
+void StrictProposals::Gather(int rounds) {
+  scheduler_.Post([this, alive = alive_, rounds] {
+    if (!*alive) return;
+    if (rounds > 1) return Gather(rounds - 1);
+    gathering_ = false;
     Propose();
   });
 }
@@ -90,6 +116,7 @@ bool StrictProposals::ProposeSome() {
   if (batch.commands_size() == 0) return true;
   if (!engine_.Propose(batch.SerializeAsString())) return false;
   ++entries_;
+  ++undecided_;
   commands_ += static_cast<std::uint64_t>(batch.commands_size());
   for (const std::uint64_t number : numbers)
     if (proposed_.insert(number).second) proposed_order_.push_back(number);
@@ -101,6 +128,7 @@ bool StrictProposals::ProposeSome() {
 }
 
 void StrictProposals::Forget() {
+  undecided_ = 0;
   proposed_.clear();
   proposed_order_.clear();
   gathered_.clear();

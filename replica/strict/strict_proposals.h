@@ -16,8 +16,10 @@
 
 namespace once {
 
-/// Everything that arrives until the event loop comes round is one entry, with one stamp. While the
-/// clock is unsafe nothing is proposed. What the engine refuses is dropped: who asked asks again.
+/// Everything that arrives while the last entry is being decided is one entry, with one stamp: an
+/// entry costs every member a sync and four messages, whatever is in it. Where deciding takes long,
+/// because members are far away, one follows another after 2 ms. While the clock is unsafe nothing
+/// is proposed. What the engine refuses is dropped: who asked asks again.
 class StrictProposals {
  public:
   /// All outlive it.
@@ -29,6 +31,8 @@ class StrictProposals {
   void Take(const StrictAsker& asker, const StrictRequest& request);
   /// The leader's own: expiry, steps of runs.
   void TakeOwn(Command command);
+  /// An entry was applied.
+  void Decided();
   /// Another leads: what was proposed here may be lost, and may be asked for again.
   void Forget();
 
@@ -41,6 +45,8 @@ class StrictProposals {
     StrictCommand command;
   };
   void Add(const StrictAsker& asker, std::uint64_t request, Command command);
+  void ProposeSoon();
+  void Gather(int rounds);
   void Propose();
   bool ProposeSome();
 
@@ -52,7 +58,9 @@ class StrictProposals {
   std::deque<Gathered> gathered_;
   std::unordered_set<std::uint64_t> proposed_;  // numbers of requests, the latest of them
   std::deque<std::uint64_t> proposed_order_;
-  bool scheduled_ = false;
+  bool gathering_ = false;       // the next entry comes in a few turns of the event loop
+  bool pacing_ = false;          // it comes after kPaceMs at the latest
+  std::uint64_t undecided_ = 0;  // entries
   std::uint64_t entries_ = 0;
   std::uint64_t commands_ = 0;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

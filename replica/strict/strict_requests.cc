@@ -78,14 +78,14 @@ void StrictRequests::DispatchSoon() {
 
 void StrictRequests::Dispatch() {
   while (!unsent_.empty()) {
-    std::vector<StrictRequest> requests;
+    std::vector<const StrictRequest*> requests;
     std::vector<Waiting*> sent;
     std::size_t bytes = 0;
     std::size_t taken = 0;
     for (; taken < unsent_.size() && bytes < kMessageBytesMax; ++taken) {
       const auto at = waiting_.find(unsent_[taken]);
       if (at == waiting_.end()) continue;
-      requests.push_back(at->second.request);
+      requests.push_back(&at->second.request);
       bytes += at->second.request.ByteSizeLong();
       sent.push_back(&at->second);
     }

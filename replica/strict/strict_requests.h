@@ -20,7 +20,7 @@ class StrictRequests {
  public:
   using Done = std::function<void(const Answer&)>;
   /// Takes requests to the leader; false when none is known, and nothing was sent.
-  using Send = std::function<bool(const std::vector<StrictRequest>&)>;
+  using Send = std::function<bool(const std::vector<const StrictRequest*>&)>;
 
   /// `first_number` differs from every other start of every node. `scheduler` outlives it.
   StrictRequests(Scheduler& scheduler, std::int64_t answer_ms, std::int64_t resend_ms,

@@ -123,6 +123,19 @@ TEST_F(StrictApi, OW_MB_01_OW_MR_11_WhereAllIsStrictTheDocumentSaysSoWithBoundZe
   EXPECT_EQ(Text(family({{"*", "*"}}, SpecProfile::kV17), "crossRegion"), "reconciled-records");
 }
 
+TEST_F(StrictApi, OW_MR_11_TheDocumentListsStrictRoutesAndNoTenant) {
+  Config config;
+  config.peers = {{"us", "127.0.0.1:1"}};
+  config.strict_routes = {{"vault", "*"}, {"vault", "POST /pay"}, {"*", "POST /pay"}};
+  apis_["eu"] = std::make_unique<Api>(story_.cluster.replica("eu"), config, Credentials(), metrics_,
+                                      [](Severity, std::string_view, std::string_view) {});
+  const Reply document = Ask("eu", "GET", "/.well-known/openwop");
+  EXPECT_EQ(document.Json().at("implementation").at("strictRoutes"),
+            json::parse(R"([{"endpoint":"*","tenants":"some"},)"
+                        R"({"endpoint":"POST /pay","tenants":"all"}])"));
+  EXPECT_EQ(document.body.find("vault"), std::string::npos);
+}
+
 TEST_F(StrictApi, OW_N_10_EveryAdvertisedMetricOfTheGroupIsOnTheLeadersPage) {
   const std::string leader = story_.Leader();
   const std::string follower = story_.Followers()[0];
