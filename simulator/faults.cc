@@ -163,8 +163,6 @@ void Faults::CrashSome(std::int64_t for_ms) {
 void Faults::ReplaceFor(Fault::Kind kind, const std::string& region, std::int64_t age_ms,
                         MemoryDisk::Contents backup, std::int64_t for_ms) {
   if (!cluster_.IsUp(region) || cluster_.IsPaused(region)) return;
-  if (replacements_ == options_.replacements_max) return;
-  ++replacements_;
   cluster_.Crash(region);
   cluster_.Restore(region, std::move(backup));
   crash_[region] = Open(kind, region, "", age_ms);

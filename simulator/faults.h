@@ -10,10 +10,11 @@
 //     wall clock may jump anywhere: its stamps must not follow, and it must refuse new claims.
 //   - Monotonic clocks run at one rate, also while a process stands still.
 //   - A directory is emptied, or replaced by an older copy of itself, only while its process is
-//     down, and in random worlds once: further losses before the first is mended are not promised
-//     to be mended (docs/CONSISTENCY.md). What it alone held is lost, and so is its word on what it
-//     acknowledged before: it may admit again until the others have told it. What another directory
-//     holds durably by then is not lost, and is back with its home in the end.
+//     down. That may happen to any region, again and again, also before an earlier loss is mended.
+//     What no other directory holds durably at that moment is lost, and so is the region's word on
+//     what it acknowledged before: it may admit again until the others have told it. Whatever
+//     another directory does hold then is not lost, unless that one is replaced too before it could
+//     be given back: in the end it is with its home again, and with everybody else.
 //
 // What the strict group is promised, and must survive:
 //   - The same of network, disks and clocks, for any number of members at once, also for whoever
@@ -110,7 +111,6 @@ class Faults {
   Random random_;
   History& history_;
   bool stopped_ = false;
-  std::uint32_t replacements_ = 0;
   std::int64_t start_us_;
   std::int64_t until_ms_ = 0;
   std::map<std::string, std::int64_t> offset_ms_;  // of the wall clock, within the bound

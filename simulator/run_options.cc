@@ -47,7 +47,6 @@ FaultOptions DrawFaults(Random& random) {
   faults.drift_ms_max = random.OneIn(3) ? Between(random, 1, 30) : 0;
   faults.emptied_gap_ms = Gap(random, 5, 15'000, 60'000);
   faults.restored_gap_ms = Gap(random, 5, 15'000, 60'000);
-  faults.replacements_max = 1;
   return faults;
 }
 

@@ -40,6 +40,7 @@ TEST_F(Read, AChangeOfTheNextBatchIsNotShownBeforeItIsDurable) {
   ASSERT_TRUE(read->has_value()) << "what it waited for is durable";
   ASSERT_FALSE(settled->has_value()) << "the settlement is not";
   EXPECT_EQ(**read, PENDING);
+  node_.disk.SetSyncDelay(0);
   node_.CrashAndBoot();
   const Shown later = Get("k");
   node_.scheduler->RunUntilIdle();

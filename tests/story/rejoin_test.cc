@@ -244,6 +244,37 @@ TEST(RejoinOfAnother, S_49_ARegionWithAnEmptyDirectoryHearsEverythingAgain) {
   EXPECT_EQ(story.ConflictsCounted(), 0u);
 }
 
+// eu lost its directory before ap, which had lost its own, heard of eu's past; us gives it back to
+// eu and is the next to lose everything. Only eu has it then, and it must not keep it to itself.
+TEST(RejoinOfAnother, S_49_WhoGaveItBackLosesItBeforeTheThirdHasHeardOfIt) {
+  Story story;
+  const std::string run = story.Claim("eu", "k1");
+  const std::string created = story.Run("eu", "k2", "approval");
+  ASSERT_TRUE(story.RunUntilQuiet());
+  story.Run(5000);  // no journal has it any more
+  const auto lose = [&story](const std::string& region) {
+    story.cluster.Crash(region);
+    story.cluster.Empty(region);
+    story.cluster.Restart(region);
+  };
+  story.cluster.Partition({"ap"}, {"eu", "us"});
+  lose("ap");
+  lose("eu");
+  ASSERT_EQ(story.SlotIn("eu", "k1"), nullptr);
+  // As soon as it is durable in eu, and before us has told how far eu's old stream went.
+  ASSERT_TRUE(story.cluster.time().RunUntil(
+      [&] { return story.SlotIn("eu", "k1") && story.cluster.disk("eu").unsynced_batches() == 0; },
+      60'000));
+  lose("us");
+  story.Run(100);
+  story.cluster.Heal();
+  story.Run(20'000);
+  ASSERT_TRUE(story.RunUntilQuiet(60'000));
+  EXPECT_EQ(story.Survivor("k1"), run) << "in every region";
+  for (const std::string& region : story.cluster.regions())
+    EXPECT_EQ(story.RunIn(region, created).status(), WAITING_APPROVAL) << region;
+}
+
 // Callers, cuts, crashes and lost directories in any order; in the end all agree.
 class RejoinAnyhow : public testing::TestWithParam<std::uint64_t> {
  protected:
