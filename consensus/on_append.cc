@@ -47,7 +47,8 @@ void Raft::StoreEntries(const AppendRequest& append) {
 
 void Raft::AcknowledgeUpTo(std::uint64_t match, const RaftMessage& message) {
   // What is acknowledged is on disk: a leader counts it.
-  auto& outbox = MutationOn("append-acknowledged-early") ? next_.send_at_once : next_.send_when_durable;
+  auto& outbox =
+      MutationOn("append-acknowledged-early") ? next_.send_at_once : next_.send_when_durable;
   AppendReply& reply = *Say(outbox, message.from()).mutable_append_reply();
   reply.set_accepted(true);
   reply.set_match(match);

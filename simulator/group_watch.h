@@ -24,7 +24,7 @@ class GroupWatch {
 
   /// All outlive it, and it every task of the cluster's scheduler. A message may be `late_ms` late,
   /// also one that was sent before all faults ended.
-  GroupWatch(Cluster& cluster, GroupOperator& keeper, const Faults& faults, History& history,
+  GroupWatch(Cluster& cluster, GroupOperator& keeper, Faults& faults, History& history,
              std::int64_t late_ms, Keep keep);
 
   void Start();

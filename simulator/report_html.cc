@@ -87,8 +87,9 @@ void AppendTiles(Markup& page, const History& history, const Figures& figures) {
              history.convergences.empty() ? "–" : Duration(figures.convergence.p99),
              "99 % of keys, bound " + Duration(history.lag_bound_ms));
   if (history.strict)
-    AppendTile(page, "Leaders", Count(history.leaders.size()),
-               "up to term " + std::to_string(history.leaders.empty() ? 0 : history.leaders.back().term));
+    AppendTile(
+        page, "Leaders", Count(history.leaders.size()),
+        "up to term " + std::to_string(history.leaders.empty() ? 0 : history.leaders.back().term));
   AppendTile(page, "Messages", Count(history.messages), Bytes(history.message_bytes));
   page.Close("dl");
 }

@@ -59,7 +59,8 @@ std::optional<std::string_view> TakePart(std::string_view& bytes) {
 
 // Of a command of the leader's own, or of no valid place, nobody in particular.
 const StrictAsker& AskerOf(const StrictBatch& batch, const StrictCommand& command) {
-  const bool known = command.asker() > 0 && static_cast<int>(command.asker()) <= batch.askers_size();
+  const bool known =
+      command.asker() > 0 && static_cast<int>(command.asker()) <= batch.askers_size();
   return known ? batch.askers(static_cast<int>(command.asker()) - 1)
                : StrictAsker::default_instance();
 }
@@ -121,8 +122,8 @@ void StrictState::Apply(std::uint64_t index, const std::string& batch, const Ans
 Answer StrictState::Recall(const Begin& begin, std::int64_t now_ms, std::int64_t skew_ms) {
   LedgerTerms terms;
   terms.set_skew_ms(skew_ms);
-  return Ledger(tables_, OptionsFor(terms)).Recall(
-      begin, MutationOn("recalled-for-ever") ? 0 : now_ms + 2 * skew_ms);
+  return Ledger(tables_, OptionsFor(terms))
+      .Recall(begin, MutationOn("recalled-for-ever") ? 0 : now_ms + 2 * skew_ms);
 }
 
 std::string StrictState::Snapshot() {
