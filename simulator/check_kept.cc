@@ -28,8 +28,8 @@ std::string Missing(const Operation& told, const Claim* claim) {
   if (!claim) return "is gone";
   if (claim->fence() < told.fence) return "fell back to an earlier owner";
   if (!IsFinalStatus(told.status) || told.answer == Operation::Answer::kExecute) return "";
-  const bool same = claim->outcome().status() == told.status &&
-                    claim->outcome().body() == told.answer_body;
+  const bool same =
+      claim->outcome().status() == told.status && claim->outcome().body() == told.answer_body;
   return same ? "" : "has lost its answer";
 }
 
@@ -49,8 +49,9 @@ Violations CheckKept(Cluster& cluster, const History& history, std::int64_t now_
     const Slots slots = ReadStrictSlots(cluster.group(region)->tables());
     for (const Operation& told : history.operations) {
       const bool acknowledged = IsGrant(told) || IsAcceptedSettle(told);
-      const bool abandoned = told.retention_ms > 0 &&
-                             now_ms >= told.invoked_ms + static_cast<std::int64_t>(told.retention_ms);
+      const bool abandoned =
+          told.retention_ms > 0 &&
+          now_ms >= told.invoked_ms + static_cast<std::int64_t>(told.retention_ms);
       if (!told.strict || !acknowledged || abandoned || over.count(told.run_id)) continue;
       if (const std::string missing = Missing(told, Find(slots, told)); !missing.empty())
         violations.push_back(

@@ -93,8 +93,8 @@ class Cluster {
 
   /// Reads what the run's domain holds of it, like Replica::ReadAbout; neither is called when the
   /// process dies first.
-  void Read(const std::string& region, const std::string& run_id,
-            std::function<void(Tables&)> read, std::function<void()> failed);
+  void Read(const std::string& region, const std::string& run_id, std::function<void(Tables&)> read,
+            std::function<void()> failed);
 
   /// True when every region that is up has merged all that any of them has said.
   bool Converged();

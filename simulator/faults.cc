@@ -50,6 +50,8 @@ void Faults::Start(std::int64_t duration_ms) {
     for (const std::string& region : cluster_.regions())
       SetOffset(region, Below(2 * options_.skew_ms_max + 1) - options_.skew_ms_max);
   if (options_.drift_ms_max > 0) Drift();
+  for (const std::string& region : cluster_.regions())
+    cluster_.disk(region).SetSyncDelay(options_.sync_ms);
   Repeat(options_.cut_gap_ms, options_.cut_ms_max, &Faults::CutSome);
   Repeat(options_.flap_gap_ms, 10'000, &Faults::FlapSome);
   Repeat(options_.clog_gap_ms, 8000, &Faults::ClogSome);
@@ -163,6 +165,8 @@ void Faults::CrashSome(std::int64_t for_ms) {
 void Faults::ReplaceFor(Fault::Kind kind, const std::string& region, std::int64_t age_ms,
                         MemoryDisk::Contents backup, std::int64_t for_ms) {
   if (!cluster_.IsUp(region) || cluster_.IsPaused(region)) return;
+  if (replacements_ == options_.replacements_max) return;
+  ++replacements_;
   cluster_.Crash(region);
   cluster_.Restore(region, std::move(backup));
   crash_[region] = Open(kind, region, "", age_ms);
@@ -204,7 +208,7 @@ void Faults::SlowSome(std::int64_t for_ms) {
   const std::int64_t delay_ms = 1 + Below(1500);
   cluster_.disk(region).SetSyncDelay(delay_ms);
   CloseAfter(for_ms, Open(Fault::Kind::kSlowDisk, region, "", delay_ms),
-             [this, region] { cluster_.disk(region).SetSyncDelay(0); });
+             [this, region] { cluster_.disk(region).SetSyncDelay(options_.sync_ms); });
 }
 
 // The process is latched from its next sync on, until Supervise() starts it again.
@@ -276,7 +280,27 @@ void Faults::TransferTo(const std::string& region) {
   Close(Open(Fault::Kind::kTransfer, region));
 }
 
+void Faults::Strike(const std::string& region) {
+  if (stopped_ || options_.strike_percent == 0 || random_.Below(100) >= options_.strike_percent)
+    return;
+  const std::int64_t after_ms = Below(4 * options_.links.delay_ms + 10);
+  cluster_.time().After(after_ms, [this, region, for_ms = 1 + Below(options_.down_ms_max)] {
+    if (!stopped_) CrashFor(region, for_ms);
+  });
+}
+
+void Faults::DismissOthers(std::int64_t for_ms) {
+  const std::string leader = keeper_.Leader();
+  for (const std::string& other : cluster_.regions()) {
+    if (leader.empty() || other == leader) continue;
+    CutFor(leader, other, for_ms);
+    if (keeper_.dismissed().size() < options_.dismissals_max) DismissFor(other, for_ms);
+  }
+  keeper_.Look();
+}
+
 void Faults::DismissSome(std::int64_t for_ms) {
+  if (options_.strike_percent > 0 && random_.OneIn(2)) return DismissOthers(for_ms);
   if (keeper_.dismissed().size() < options_.dismissals_max) DismissFor(Victim(), for_ms);
 }
 
@@ -306,8 +330,9 @@ void Faults::Begin_(Fault fault) {
       return PauseFor(fault.region, for_ms);
     case Fault::Kind::kSlowDisk:
       cluster_.disk(fault.region).SetSyncDelay(fault.amount);
-      return CloseAfter(for_ms, Open(fault.kind, fault.region, "", fault.amount),
-                        [this, fault] { cluster_.disk(fault.region).SetSyncDelay(0); });
+      return CloseAfter(for_ms, Open(fault.kind, fault.region, "", fault.amount), [this, fault] {
+        cluster_.disk(fault.region).SetSyncDelay(options_.sync_ms);
+      });
     case Fault::Kind::kSyncFailure:
       cluster_.disk(fault.region).FailNextSync();
       return CloseAfter(for_ms, Open(fault.kind, fault.region),

@@ -23,7 +23,8 @@
 //     random worlds one is lost, while every membership that anybody holds has three voters or
 //     more: a minority. An operator replaces it.
 //   - An operator takes members out and in again and hands leadership over at any time, and may ask
-//     a leader that is deposed. Where a directory may be lost, three voters are left; elsewhere one.
+//     a leader that is deposed. Where a directory may be lost, three voters are left; elsewhere
+//     one.
 #pragma once
 
 #include <cstdint>
@@ -50,6 +51,10 @@ class Faults {
   void Start(std::int64_t duration_ms);
   /// Ends every fault there is. Nodes that have failed are still started again.
   void Stop();
+
+  /// The region has just begun to lead, or voted: a promise that it must remember. As often as the
+  /// options say, it dies within the next trips of a message.
+  void Strike(const std::string& region);
 
   /// Since when the two regions and the links between them have been well; now, if they are not.
   std::int64_t CleanSinceMillis(const std::string& one, const std::string& other) const;
@@ -80,6 +85,8 @@ class Faults {
                   MemoryDisk::Contents backup, std::int64_t for_ms);
   void PauseFor(const std::string& region, std::int64_t for_ms);
   void JumpFor(const std::string& region, std::int64_t amount_ms, std::int64_t for_ms);
+  /// The leader is cut off, and asked to take all others out before it knows.
+  void DismissOthers(std::int64_t for_ms);
   void TransferTo(const std::string& region);
   void DismissFor(const std::string& region, std::int64_t for_ms);
   void Begin_(Fault fault);
@@ -117,6 +124,7 @@ class Faults {
   std::map<std::string, std::size_t> crash_;       // open faults
   std::map<std::string, std::size_t> wild_;
   std::map<std::string, std::int64_t> wild_ms_;
+  std::uint32_t replacements_ = 0;
 };
 
 }  // namespace once

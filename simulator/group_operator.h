@@ -20,6 +20,8 @@ class GroupOperator {
   GroupOperator(Cluster& cluster, std::uint64_t seed) : cluster_(cluster), random_(seed) {}
 
   void Start();
+  /// What it does twice a second.
+  void Look();
 
   /// The region's member goes, until Readmit.
   void Dismiss(const std::string& region) { dismissed_.insert(region); }
@@ -34,7 +36,6 @@ class GroupOperator {
   std::string Missing(const std::string& leader);
 
  private:
-  void Look();
   /// A name in the membership that is no present directory, or a dismissed one.
   bool IsUnwanted(const std::string& member);
 

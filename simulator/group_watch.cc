@@ -12,15 +12,17 @@ constexpr std::int64_t kElectionsMax = 12;
 
 }  // namespace
 
-GroupWatch::GroupWatch(Cluster& cluster, GroupOperator& keeper, const Faults& faults,
-                       History& history, Keep keep)
+GroupWatch::GroupWatch(Cluster& cluster, GroupOperator& keeper, Faults& faults, History& history,
+                       std::int64_t late_ms, Keep keep)
     : cluster_(cluster),
       keeper_(keeper),
       keep_(std::move(keep)),
       raft_(cluster, history),
       states_(cluster),
       leader_(cluster, faults, history),
+      late_ms_(late_ms),
       start_us_(cluster.time().MonotonicMicros()) {
+  raft_.on_promise = [&faults](const std::string& region) { faults.Strike(region); };
   cluster_.on_step = [this](const std::string& region) {
     keep_(raft_.Observe(region, NowMillis()));
   };
@@ -62,8 +64,9 @@ std::string GroupWatch::Unwell() {
 void GroupWatch::Check() {
   keep_(states_.Look(NowMillis()));
   const std::string unwell = Unwell();
-  if (!unwell.empty()) keep_({{"liveness", "the strict group is not well: " + unwell, NowMillis()}});
-  const std::int64_t took_ms = well_ms_ - healed_ms_;
+  if (!unwell.empty())
+    keep_({{"liveness", "the strict group is not well: " + unwell, NowMillis()}});
+  const std::int64_t took_ms = well_ms_ - healed_ms_ - late_ms_;
   if (well_ms_ >= 0 && took_ms > kElectionsMax * kElectionMs)
     keep_({{"liveness",
             "the strict group took " + std::to_string(took_ms) + " ms to be well, more than " +

@@ -22,9 +22,10 @@ class GroupWatch {
  public:
   using Keep = std::function<void(Violations)>;
 
-  /// All outlive it, and it every task of the cluster's scheduler.
-  GroupWatch(Cluster& cluster, GroupOperator& keeper, const Faults& faults, History& history,
-             Keep keep);
+  /// All outlive it, and it every task of the cluster's scheduler. A message may be `late_ms` late,
+  /// also one that was sent before all faults ended.
+  GroupWatch(Cluster& cluster, GroupOperator& keeper, Faults& faults, History& history,
+             std::int64_t late_ms, Keep keep);
 
   void Start();
   /// The region's process started.
@@ -47,6 +48,7 @@ class GroupWatch {
   RaftWatch raft_;
   StateWatch states_;
   LeaderWatch leader_;
+  const std::int64_t late_ms_;
   const std::int64_t start_us_;
   std::uint64_t looks_ = 0;
   std::int64_t healed_ms_ = -1;

@@ -17,8 +17,20 @@ std::string CheckerOf(const std::string& broken) {
 void RaftWatch::Forget(const std::string& region) {
   const auto at = watched_.find(region);
   if (at == watched_.end()) return;
-  invariants_.Restarted(at->second);
+  invariants_.Restarted(at->second.member);
   watched_.erase(at);
+}
+
+void RaftWatch::NotePromise(const std::string& region, const Raft& raft) {
+  const auto [at, first] = watched_.try_emplace(region);
+  Watched& was = at->second;
+  const bool leads = raft.role() == RaftRole::kLeader && was.role != RaftRole::kLeader;
+  const bool votes = raft.voted_for() != was.voted_for && !raft.voted_for().empty() &&
+                     raft.voted_for() != raft.name();
+  if (was.member != raft.name()) was.member = raft.name();
+  if (raft.voted_for() != was.voted_for) was.voted_for = raft.voted_for();
+  was.role = raft.role();
+  if (!first && (leads || votes) && on_promise) on_promise(region);
 }
 
 Violations RaftWatch::Observe(const std::string& region, std::int64_t now_ms) {
@@ -28,7 +40,7 @@ Violations RaftWatch::Observe(const std::string& region, std::int64_t now_ms) {
     Forget(region);  // it will begin again from its disk
     return {};
   }
-  watched_[region] = raft->name();
+  NotePromise(region, *raft);
   const bool known = !history_.leaders.empty() && history_.leaders.back().term >= raft->term();
   if (raft->role() == RaftRole::kLeader && !known)
     history_.leaders.push_back({now_ms, region, raft->term()});

@@ -2,6 +2,7 @@
 // what Raft promises about all members together (consensus/invariants.h).
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 
@@ -12,9 +13,8 @@
 
 namespace once {
 
-/// Violations are named after the rule: election-safety, log-matching, leader-append-only,
-/// leader-completeness, state-machine-safety, configuration-overlap, term, commit. Who led since
-/// when is written into the history.
+/// Violations are named after the rule that is broken, as in log-matching. Who led since when is
+/// written into the history.
 class RaftWatch {
  public:
   /// Both outlive it.
@@ -24,16 +24,23 @@ class RaftWatch {
   Violations Observe(const std::string& region, std::int64_t now_ms);
   /// The region's process started: of what it showed, only what was durable must come back.
   void Restarted(const std::string& region) { Forget(region); }
-  /// The highest index that any member knew to be committed.
-  std::uint64_t committed() const { return invariants_.committed(); }
+
+  /// Called when a region has begun to lead, or has given its vote to another.
+  std::function<void(const std::string& region)> on_promise;
 
  private:
   void Forget(const std::string& region);
+  void NotePromise(const std::string& region, const Raft& raft);
 
   Cluster& cluster_;
   History& history_;
   RaftInvariants invariants_;
-  std::map<std::string, std::string> watched_;  // the member that was seen, by region
+  struct Watched {
+    std::string member;
+    RaftRole role = RaftRole::kFollower;
+    std::string voted_for;
+  };
+  std::map<std::string, Watched> watched_;  // as last seen, by region
   bool broken_ = false;
 };
 

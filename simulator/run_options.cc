@@ -61,16 +61,29 @@ std::vector<StrictRoute> DrawRoutes(Random& random) {
   }
 }
 
-// Leaders do not live long, and what they leave behind travels in pieces: what figure 8 of the Raft
-// paper needs.
+// Leaders and voters die right after they have promised something, disks are slow, and what
+// leaders leave behind travels in pieces: what figure 8 of the Raft paper needs, and a vote that is
+// given twice.
 void DrawStorm(Random& random, RunOptions& options) {
   FaultOptions& faults = options.faults;
-  faults.crash_gap_ms = Between(random, 800, 3000);
-  faults.down_ms_max = Between(random, 50, 2500);
-  faults.cut_gap_ms = random.OneIn(2) ? Between(random, 1000, 4000) : 0;
+  faults.strike_percent = static_cast<std::uint32_t>(Between(random, 20, 70));
+  faults.links.delay_ms = Between(random, 40, 180);
+  faults.sync_ms = random.OneIn(2) ? Between(random, 10, 300) : 0;
+  faults.crash_gap_ms = Between(random, 1500, 4000);
+  faults.down_ms_max = random.OneIn(2) ? Between(random, 50, 300) : Between(random, 500, 3000);
+  faults.cut_gap_ms = random.OneIn(2) ? Between(random, 2000, 6000) : 0;
   faults.cut_ms_max = Between(random, 500, 3000);
   faults.leader_percent = 90;
   options.cluster.strict_append_bytes = 1;
+}
+
+// Whoever leads stands still now and then, and is asked what it knew when it goes on.
+void DrawStandstills(Random& random, RunOptions& options) {
+  FaultOptions& faults = options.faults;
+  faults.pause_gap_ms = Between(random, 2000, 4000);
+  faults.leader_percent = 90;
+  options.workload.look_up_percent = 100;
+  options.workload.burst_percent = 60;
 }
 
 // One is away for long, so that the log goes on without it.
@@ -89,21 +102,26 @@ void DrawStrict(Random& random, RunOptions& options) {
   cluster.strict_routes = DrawRoutes(random);
   cluster.strict_log_entries = static_cast<std::uint64_t>(Between(random, 2, 40));
   if (random.OneIn(2)) cluster.strict_append_bytes = 1;
-  if (random.OneIn(2)) cluster.strict_chunk_bytes = static_cast<std::size_t>(Between(random, 200, 4000));
+  if (random.OneIn(2))
+    cluster.strict_chunk_bytes = static_cast<std::size_t>(Between(random, 200, 4000));
   if (random.OneIn(6)) cluster.regions = {"ap", "br", "eu", "sa", "us"};
   options.workload.look_up_percent = 30;
   FaultOptions& faults = options.faults;
+  faults.replacements_max = 1;
   faults.leader_percent = static_cast<std::uint32_t>(Between(random, 0, 80));
   faults.transfer_gap_ms = Gap(random, 3, 2000, 10'000);
   faults.dismissal_gap_ms = Gap(random, 3, 3000, 10'000);
   const bool may_lose = faults.emptied_gap_ms > 0 || faults.restored_gap_ms > 0;
   const std::size_t voters = cluster.regions.size();
   faults.dismissals_max = static_cast<std::uint32_t>(may_lose ? voters - 3 : voters - 1);
-  switch (random.Below(4)) {
+  switch (random.Below(6)) {
     case 0:
-      return DrawStorm(random, options);
     case 1:
+      return DrawStorm(random, options);
+    case 2:
       return DrawLaggard(random, options);
+    case 3:
+      return DrawStandstills(random, options);
     default:
       return;
   }
@@ -136,7 +154,8 @@ RunOptions DrawOptions(std::uint64_t seed, bool strict) {
 std::int64_t LagBoundMillis(const RunOptions& options) {
   const GossipOptions& gossip = options.cluster.gossip;
   const LinkRules& links = options.faults.links;
-  return 2 * gossip.resend_ms + 4 * gossip.interval_ms + 4 * (links.delay_ms + links.jitter_ms);
+  return 2 * gossip.resend_ms + 4 * gossip.interval_ms +
+         4 * (links.delay_ms + links.jitter_ms + options.faults.sync_ms);
 }
 
 std::vector<std::pair<std::string, std::string>> Describe(const RunOptions& options) {
@@ -180,6 +199,8 @@ std::vector<std::pair<std::string, std::string>> Describe(const RunOptions& opti
   say("transfer_gap_ms", faults.transfer_gap_ms);
   say("dismissal_gap_ms", faults.dismissal_gap_ms);
   say("leader_percent", faults.leader_percent);
+  say("strike_percent", faults.strike_percent);
+  say("sync_ms", faults.sync_ms);
   say("skew_ms_max", faults.skew_ms_max);
   say("drift_ms_max", faults.drift_ms_max);
   say("scheduled_faults", faults.schedule.size());

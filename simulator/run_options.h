@@ -58,6 +58,8 @@ struct FaultOptions {
   std::int64_t dismissal_gap_ms = 0;      // of a member, for a while
   std::uint32_t dismissals_max = 0;       // at a time
   std::uint32_t leader_percent = 0;       // of faults that are aimed at whoever leads
+  std::uint32_t strike_percent = 0;       // of new leaders and voters that die right away
+  std::int64_t sync_ms = 0;               // what every sync takes
   std::int64_t skew_ms_max = 0;           // of any region, either way
   std::int64_t drift_ms_max = 0;          // per second
   std::vector<Fault> schedule;            // these, at these times

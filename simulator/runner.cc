@@ -55,8 +55,10 @@ class Simulation {
     };
     for (const std::string& region : cluster_.regions()) ListenToLag(region);
     if (options.strict)
-      group_.emplace(cluster_, keeper_, faults_, history_,
-                     [this](Violations found) { Keep(std::move(found)); });
+      group_.emplace(
+          cluster_, keeper_, faults_, history_,
+          options.faults.links.very_late_permille > 0 ? options.faults.links.very_late_ms : 0,
+          [this](Violations found) { Keep(std::move(found)); });
   }
 
   History Run() {

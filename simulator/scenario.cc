@@ -71,6 +71,8 @@ Fields FaultFields(FaultOptions& f) {
           {"dismissal_gap_ms", Into(f.dismissal_gap_ms)},
           {"dismissals_max", Into(f.dismissals_max)},
           {"leader_percent", Into(f.leader_percent)},
+          {"strike_percent", Into(f.strike_percent)},
+          {"sync_ms", Into(f.sync_ms)},
           {"skew_ms_max", Into(f.skew_ms_max)},
           {"drift_ms_max", Into(f.drift_ms_max)}};
 }
@@ -157,8 +159,8 @@ void AddFault(const toml::table& table, RunOptions& options) {
 }
 
 void Apply(const toml::table& root, RunOptions& options) {
-  static constexpr const char* kNames[] = {"about",    "strict", "quiet",  "safety_ms", "workload",
-                                           "links",    "faults", "gossip", "cluster",   "fault"};
+  static constexpr const char* kNames[] = {"about", "strict", "quiet",  "safety_ms", "workload",
+                                           "links", "faults", "gossip", "cluster",   "fault"};
   for (const auto& [key, value] : root)
     if (std::none_of(std::begin(kNames), std::end(kNames),
                      [name_in_file = key.str()](const char* name) { return name_in_file == name; }))

@@ -56,7 +56,8 @@ void NoteSlot(const Slot& slot, std::int64_t now_ms, Operation& heard) {
   for (const Claim& claim : slot.claims())
     if (!last || claim.fence() > last->fence()) last = &claim;
   if (!last) return;
-  heard.answer = last->state() == PENDING ? Operation::Answer::kInFlight : Operation::Answer::kReplay;
+  heard.answer =
+      last->state() == PENDING ? Operation::Answer::kInFlight : Operation::Answer::kReplay;
   if (last->state() == RELEASED || EndOf(*last) <= now_ms + 2 * kSkewBoundMs) return;
   heard.run_id = last->run_id();
   heard.fence = last->fence();
@@ -175,20 +176,20 @@ void Workload::Send(std::size_t operation, const std::string& region, Command co
                     std::function<void(const Answer&)> hear, std::function<void()> unheard) {
   auto over = Await(std::move(unheard));
   if (!cluster_.IsUp(region)) return;
-  cluster_.Submit(region, std::move(command),
-                  [this, over = std::move(over), hear = std::move(hear), operation](const Answer& answer) {
-                    if (!over()) return;
-                    Operation& heard = history_.operations[operation];
-                    heard.returned_ms = NowMillis();
-                    heard.life = cluster_.life(heard.region);
-                    heard.answer = Heard(answer.kind);
-                    if (heard.kind == Operation::Kind::kBegin) Note(heard, answer);
-                    hear(answer);
-                  });
+  cluster_.Submit(
+      region, std::move(command),
+      [this, over = std::move(over), hear = std::move(hear), operation](const Answer& answer) {
+        if (!over()) return;
+        Operation& heard = history_.operations[operation];
+        heard.returned_ms = NowMillis();
+        heard.life = cluster_.life(heard.region);
+        heard.answer = Heard(answer.kind);
+        if (heard.kind == Operation::Kind::kBegin) Note(heard, answer);
+        hear(answer);
+      });
 }
 
-Operation Workload::About(Operation::Kind kind, const Call& call,
-                          const std::string& region) const {
+Operation Workload::About(Operation::Kind kind, const Call& call, const std::string& region) const {
   const Key& key = keys_[call.key];
   Operation operation;
   operation.kind = kind;

@@ -1,7 +1,10 @@
 #include "replica/strict/applied_requests.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
+
+#include "conflict/mutation.h"
 
 namespace once {
 namespace {
@@ -41,6 +44,10 @@ Numbers With(const Numbers& runs, std::uint64_t number, std::uint64_t oldest) {
 }
 
 }  // namespace
+
+void AppliedRequests::Forget() {
+  if (!MutationOn("requests-kept-over-snapshot")) records_.clear();
+}
 
 AppliedRequests::Kept& AppliedRequests::Find(const std::string& member) {
   const auto [at, fresh] = records_.try_emplace(member);

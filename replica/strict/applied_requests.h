@@ -26,7 +26,7 @@ class AppliedRequests {
   /// What was noted since the last Put goes into the open batch.
   void Put();
   /// Reads anew what the tables have.
-  void Forget() { records_.clear(); }
+  void Forget();
 
  private:
   struct Kept {

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "conflict/mutation.h"
+
 namespace once {
 namespace {
 
@@ -32,7 +34,8 @@ StrictGroup::StrictGroup(StrictWorld world, StrictOptions options)
                         Send(region, std::move(message));
                       }},
           EngineOptionsFor(options_, world_.entropy()), static_cast<StateMachine&>(*this))),
-      requests_(world_.scheduler, options_.answer_ms, options_.resend_ms, world_.entropy() >> 1,
+      requests_(world_.scheduler, options_.answer_ms, options_.resend_ms,
+                MutationOn("request-numbers-reused") ? 0 : world_.entropy() >> 1,
                 [this](const std::vector<const StrictRequest*>& all) { return SendToLeader(all); }),
       proposals_(world_.scheduler, world_.clock, *engine_, world_.entropy, options_.terms),
       reads_(world_.scheduler, options_.answer_ms, world_.entropy() >> 1,

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "conflict/mutation.h"
 #include "replica/api/digest.h"
 #include "replica/limits.h"
 #include "replica/strict/strict_routes.h"
@@ -57,7 +58,8 @@ std::optional<std::string_view> TakePart(std::string_view& bytes) {
 
 // Of a command of the leader's own, or of no valid place, nobody in particular.
 const StrictAsker& AskerOf(const StrictBatch& batch, const StrictCommand& command) {
-  const bool known = command.asker() > 0 && static_cast<int>(command.asker()) <= batch.askers_size();
+  const bool known =
+      command.asker() > 0 && static_cast<int>(command.asker()) <= batch.askers_size();
   return known ? batch.askers(static_cast<int>(command.asker()) - 1)
                : StrictAsker::default_instance();
 }
@@ -96,7 +98,10 @@ void StrictState::Apply(std::uint64_t index, const std::string& batch, const Ans
       const bool own = command.command().has_advance_run() || command.command().has_expire_due();
       if ((!own && !IsCallersCommand(command.command())) || command.entropy_size() != kEntropyWords)
         continue;
-      if (!own && !requests_.Add(AskerOf(parsed, command), command.request())) continue;
+      const bool fresh = own || requests_.Add(AskerOf(parsed, command), command.request());
+      const bool again = MutationOn("request-carried-out-twice") ||
+                         (MutationOn("applied-twice-after-restart") && index <= applied());
+      if (!fresh && !again) continue;
       Stamp stamp{parsed.stamp_ms(), {}};
       std::copy(command.entropy().begin(), command.entropy().end(), stamp.entropy.begin());
       answer = ledger.Apply(command.command(), stamp);
@@ -116,7 +121,8 @@ void StrictState::Apply(std::uint64_t index, const std::string& batch, const Ans
 Answer StrictState::Recall(const Begin& begin, std::int64_t now_ms, std::int64_t skew_ms) {
   LedgerTerms terms;
   terms.set_skew_ms(skew_ms);
-  return Ledger(tables_, OptionsFor(terms)).Recall(begin, now_ms + 2 * skew_ms);
+  return Ledger(tables_, OptionsFor(terms))
+      .Recall(begin, MutationOn("recalled-for-ever") ? 0 : now_ms + 2 * skew_ms);
 }
 
 std::string StrictState::Snapshot() {

@@ -170,11 +170,11 @@ int RunSwarm(const SwarmArguments& arguments) {
     std::fprintf(stderr, "once-sim: %s\n", wrong->c_str());
     return 2;
   }
-  std::printf(
-      "seeds %llu to %llu%s%s%s, %u processes\n", static_cast<unsigned long long>(arguments.first),
-      static_cast<unsigned long long>(arguments.first + arguments.seeds - 1),
-      arguments.strict ? ", strict" : "",
-      arguments.scenario.empty() ? "" : ", scenario ", arguments.scenario.c_str(), arguments.jobs);
+  std::printf("seeds %llu to %llu%s%s%s, %u processes\n",
+              static_cast<unsigned long long>(arguments.first),
+              static_cast<unsigned long long>(arguments.first + arguments.seeds - 1),
+              arguments.strict ? ", strict" : "", arguments.scenario.empty() ? "" : ", scenario ",
+              arguments.scenario.c_str(), arguments.jobs);
   std::fflush(stdout);
   return Swarm(arguments, false).Run();
 }
