@@ -14,14 +14,16 @@ void Raft::OnAppend(const RaftMessage& message) {
   // compacted and not comparable any more.
   const bool fits =
       append.prev_index() <= commit_ || log_.TermAt(append.prev_index()) == append.prev_term();
-  if (!fits) return RejectAppend(message);
+  const bool unseen = MutationOn("prev-term-ignored") && append.prev_index() <= log_.last_index();
+  if (!fits && !unseen) return RejectAppend(message);
 
   StoreEntries(append);
   const std::uint64_t sent =
       append.prev_index() + static_cast<std::uint64_t>(append.entries_size());
   const std::uint64_t match = std::max(sent, commit_);
   AcknowledgeUpTo(match, message);
-  AdvanceCommit(std::min(append.commit(), match));
+  AdvanceCommit(
+      std::min(append.commit(), MutationOn("commit-beyond-match") ? log_.last_index() : match));
 }
 
 void Raft::FollowLeader(const std::string& leader) {
@@ -44,7 +46,10 @@ void Raft::StoreEntries(const AppendRequest& append) {
 }
 
 void Raft::AcknowledgeUpTo(std::uint64_t match, const RaftMessage& message) {
-  AppendReply& reply = *Say(next_.send_when_durable, message.from()).mutable_append_reply();
+  // What is acknowledged is on disk: a leader counts it.
+  auto& outbox =
+      MutationOn("append-acknowledged-early") ? next_.send_at_once : next_.send_when_durable;
+  AppendReply& reply = *Say(outbox, message.from()).mutable_append_reply();
   reply.set_accepted(true);
   reply.set_match(match);
   reply.set_read_round(message.append().read_round());

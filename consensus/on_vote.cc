@@ -18,7 +18,7 @@ void Raft::OnVoteRequest(const RaftMessage& message) {
 
 bool Raft::Grants(const VoteRequest& request, const std::string& candidate) const {
   if (!log_.IsCoveredBy(request.last_index(), request.last_term())) return false;
-  if (request.pre_vote()) return request.for_term() > term_ && !HearsLeader();
+  if (request.pre_vote()) return request.for_term() > term_ && !HearsOtherLeader(candidate);
   if (voted_for_.empty()) return leader_.empty();
   return voted_for_ == candidate;
 }

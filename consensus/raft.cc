@@ -61,7 +61,8 @@ bool Raft::AdoptTerm(const RaftMessage& message) {
   if (message.term() == term_) return true;
   // While a leader is heard, nobody else is helped to depose it (section 6.2), unless the leader
   // itself asked for that.
-  if (message.has_vote_request() && HearsLeader() && !message.vote_request().transfer())
+  if (message.has_vote_request() && HearsOtherLeader(message.from()) &&
+      !message.vote_request().transfer())
     return false;
   BecomeFollower(message.term(), leads ? message.from() : "");
   return true;
@@ -111,8 +112,10 @@ void Raft::ResetElectionTimer() {
       options_.election_ticks + static_cast<std::uint32_t>(random_.Below(options_.election_ticks));
 }
 
-bool Raft::HearsLeader() const {
-  return role_ == RaftRole::kLeader || (!leader_.empty() && ticks_ < options_.election_ticks);
+// A leader that asks for votes leads no more, however late its last words still arrive.
+bool Raft::HearsOtherLeader(const std::string& candidate) const {
+  if (role_ == RaftRole::kLeader) return true;
+  return !leader_.empty() && leader_ != candidate && ticks_ < options_.election_ticks;
 }
 
 bool Raft::CommittedInTerm() const {
@@ -147,7 +150,8 @@ void Raft::CommitByCounting() {
   for (const std::string& voter : membership().voters()) {
     const auto of = progress_.find(voter);
     if (voter == name_)
-      reached.push_back(log_.durable_index());
+      reached.push_back(MutationOn("self-counted-early") ? log_.last_index()
+                                                         : log_.durable_index());
     else
       reached.push_back(of == progress_.end() ? 0 : of->second.match());
   }

@@ -169,7 +169,7 @@ class Raft {
   void Dispatch(const RaftMessage& message);
   void BecomeFollower(std::uint64_t term, const std::string& leader);
   void ResetElectionTimer();
-  bool HearsLeader() const;
+  bool HearsOtherLeader(const std::string& candidate) const;
   bool CommittedInTerm() const;
   RaftMessage& Say(std::vector<RaftMessage>& outbox, const std::string& to);
   void AdvanceCommit(std::uint64_t index);

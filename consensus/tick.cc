@@ -1,4 +1,5 @@
 // Time passes.
+#include "conflict/mutation.h"
 #include "consensus/quorum.h"
 #include "consensus/raft.h"
 
@@ -9,7 +10,8 @@ void Raft::Tick() {
   if (role_ == RaftRole::kLeader) return TickLeader();
   if (ticks_ < timeout_ticks_) return;
   ResetElectionTimer();
-  if (MayCampaign()) CampaignFirstAsking();
+  if (!MayCampaign()) return;
+  MutationOn("no-pre-vote") ? Campaign(false) : CampaignFirstAsking();
 }
 
 void Raft::TickLeader() {

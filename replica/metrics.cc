@@ -11,6 +11,7 @@
 #include <mutex>
 #include <set>
 #include <unordered_map>
+#include <utility>
 
 namespace once {
 namespace {
@@ -110,6 +111,28 @@ struct Metrics::Registry {
     }
   }
 
+  // A total that is counted elsewhere.
+  void Raise(const char* name, const char* help, std::uint64_t total) {
+    auto& counter = totals[name];
+    if (!counter) counter = &Single(name, help);
+    counter->Increment(static_cast<double>(total) - counter->Value());
+  }
+
+  // One gauge for each value of the label, and none for what is no longer among them.
+  void SetEach(const char* name, const char* help, const char* label,
+               const std::vector<std::pair<std::string, std::uint64_t>>& values) {
+    auto& family = families[name];
+    if (!family.first) family.first = &prometheus::BuildGauge().Name(name).Help(help).Register(all);
+    for (prometheus::Gauge* gauge : std::exchange(family.second, {})) family.first->Remove(gauge);
+    for (const auto& [value, number] : values) {
+      prometheus::Gauge& gauge = family.first->Add({{label, value}});
+      gauge.Set(static_cast<double>(number));
+      family.second.push_back(&gauge);
+    }
+  }
+
+  void SetStrict(const StrictGauges& strict);
+
   // A flood of made-up tenants must not become a flood of time series.
   std::string Capped(std::set<std::string, std::less<>>& seen, std::string_view value) {
     if (seen.find(value) != seen.end()) return std::string(value);
@@ -149,12 +172,45 @@ struct Metrics::Registry {
   prometheus::Counter* expired = nullptr;
   prometheus::Counter* evicted = nullptr;
   std::unordered_map<std::string, prometheus::Gauge*> gauges;
+  std::map<std::string, prometheus::Counter*> totals;
+  std::map<std::string,
+           std::pair<prometheus::Family<prometheus::Gauge>*, std::vector<prometheus::Gauge*>>>
+      families;
   std::mutex mutex;  // guards everything below
   std::set<std::string, std::less<>> tenants, routes;
   std::unordered_map<std::string, Row> rows;
   std::map<std::pair<std::string_view, int>, prometheus::Histogram*> by_request;
   Row overflow{};
 };
+
+void Metrics::Registry::SetStrict(const StrictGauges& strict) {
+  std::vector<std::pair<std::string, std::uint64_t>> differing;
+  for (const std::string& region : strict.other_rules) differing.emplace_back(region, 1);
+  SetEach("once_strict_role", "1 for the role of this node in the strict group.", "role",
+          {{strict.role, 1}});
+  SetEach("once_strict_lag_entries", "Entries that a member lacks; only on the leader.", "peer",
+          strict.lag);
+  SetEach("once_strict_other_rules", "1 for a region whose [[strict]] rules differ.", "peer",
+          differing);
+  Set("once_strict_has_leader", "1 while a leader is known.", strict.has_leader);
+  Set("once_strict_term", "Rises with every election.", static_cast<double>(strict.term));
+  Set("once_strict_committed_index", "Last entry that is decided.",
+      static_cast<double>(strict.committed));
+  Set("once_strict_applied_index", "Last entry that was applied here.",
+      static_cast<double>(strict.applied));
+  Set("once_strict_waiting_requests", "Requests that the group has not answered yet.",
+      static_cast<double>(strict.waiting));
+  Raise("once_strict_leader_changes_total", "How often another leader was heard of.",
+        strict.leaders);
+  Raise("once_strict_entries_total", "Entries proposed by this node as leader.", strict.entries);
+  Raise("once_strict_commands_total", "Commands in those entries.", strict.commands);
+  Raise("once_strict_forwarded_total", "Requests sent to a leader in another region.",
+        strict.forwarded);
+  Raise("once_strict_unavailable_total", "Requests that the group did not answer in time.",
+        strict.unavailable);
+  Raise("once_strict_refused_messages_total", "Messages that no honest member sends.",
+        strict.refused);
+}
 
 Metrics::Metrics(std::size_t label_values_max)
     : registry_(std::make_unique<Registry>(label_values_max)) {}
@@ -222,11 +278,12 @@ std::string Metrics::Text(const Gauges& gauges) {
           gauges.store_failed);
     for (const Gauges::Peer& peer : gauges.peers) r.SetPeer(peer);
     r.Set("once_store_full", "1 while the disk has no space.", gauges.store_full);
+    if (gauges.strict) r.SetStrict(*gauges.strict);
   }
   return prometheus::TextSerializer().Serialize(registry_->all.Collect());
 }
 
-std::vector<std::string> Metrics::Names(bool many_regions) {
+std::vector<std::string> Metrics::Names(bool many_regions, bool strict) {
   std::vector<std::string> names;
   if (many_regions)
     names = {"openwop_idempotency_cross_region_conflicts_total",
@@ -237,6 +294,15 @@ std::vector<std::string> Metrics::Names(bool many_regions) {
              "once_peer_refused_messages_total",
              "once_peer_ignored_frames_total",
              "once_peer_repairs_total"};
+  if (strict)
+    for (const char* name :
+         {"once_strict_role", "once_strict_has_leader", "once_strict_term",
+          "once_strict_committed_index", "once_strict_applied_index", "once_strict_lag_entries",
+          "once_strict_waiting_requests", "once_strict_other_rules",
+          "once_strict_leader_changes_total", "once_strict_entries_total",
+          "once_strict_commands_total", "once_strict_forwarded_total",
+          "once_strict_unavailable_total", "once_strict_refused_messages_total"})
+      names.emplace_back(name);
   for (const EventName& event : kEvents) names.emplace_back(event.name);
   for (const char* name :
        {"once_rate_limited_total", "once_request_seconds", "once_sync_seconds",

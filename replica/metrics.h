@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace once {
@@ -42,6 +44,24 @@ class Metrics {
   void Expired(std::uint64_t claims);
   void Evicted(std::uint64_t claims);
 
+  /// A node's part in the strict group.
+  struct StrictGauges {
+    std::string role;
+    bool has_leader = false;
+    std::uint64_t term = 0;
+    std::uint64_t committed = 0;
+    std::uint64_t applied = 0;
+    std::uint64_t waiting = 0;                               // requests without an answer yet
+    std::vector<std::pair<std::string, std::uint64_t>> lag;  // by region; only a leader knows
+    std::vector<std::string> other_rules;                    // regions
+    // Since the start; they only rise.
+    std::uint64_t leaders = 0;
+    std::uint64_t entries = 0;
+    std::uint64_t commands = 0;
+    std::uint64_t forwarded = 0;
+    std::uint64_t unavailable = 0;
+    std::uint64_t refused = 0;
+  };
   /// Gauges, set when the page is asked for.
   struct Gauges {
     std::uint64_t slots = 0;
@@ -64,13 +84,14 @@ class Metrics {
       std::uint64_t repaired = 0;
     };
     std::vector<Peer> peers;
+    std::optional<StrictGauges> strict;  // only of a member
   };
   /// The Prometheus text page.
   std::string Text(const Gauges& gauges);
 
   /// Every metric name, for the capability document; with those of the network between regions
-  /// where there are several.
-  static std::vector<std::string> Names(bool many_regions);
+  /// where there are several, and of the strict group where there is one.
+  static std::vector<std::string> Names(bool many_regions, bool strict);
 
  private:
   struct Registry;

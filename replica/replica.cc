@@ -31,6 +31,36 @@ Answer Unavailable() {
   return answer;
 }
 
+// Whoever leads is right. Empty, or how this node's rules are wrong.
+std::string OtherRules(StrictGroup& group) {
+  if (group.engine().Leads() || group.RegionsWithOtherRules().empty()) return "";
+  return "the [[strict]] rules differ from those of the leader, " + group.engine().LeaderRegion();
+}
+
+Metrics::StrictGauges GaugesOf(StrictGroup& group) {
+  const EngineStatus status = group.engine().Status();
+  const StrictCounts counts = group.counts();
+  Metrics::StrictGauges gauges;
+  gauges.role = EngineRoleName(status.role);
+  gauges.has_leader = !status.leader.empty();
+  gauges.term = status.term;
+  gauges.committed = status.committed;
+  gauges.applied = status.applied;
+  gauges.waiting = group.waiting();
+  for (const EngineMember& member : status.members)
+    if (member.stored && member.name != status.name)
+      gauges.lag.emplace_back(RegionOfMember(member.name),
+                              status.last - std::min(status.last, *member.stored));
+  gauges.other_rules = group.RegionsWithOtherRules();
+  gauges.leaders = counts.leaders;
+  gauges.entries = counts.entries;
+  gauges.commands = counts.commands;
+  gauges.forwarded = counts.forwarded;
+  gauges.unavailable = counts.unavailable;
+  gauges.refused = group.refused();
+  return gauges;
+}
+
 }  // namespace
 
 Replica::Replica(World world, const Config& config, Metrics& metrics)
@@ -56,9 +86,12 @@ std::string Replica::Join(Transport& transport, const std::string& identity, con
   options.terms.set_slots_max(config.slots_max);
   options.terms.set_slot_bytes_max(config.slot_bytes_max);
   options.terms.set_run_retention_ms(config.run_retention_ms);
+  options.rules = strict_routes_.Digest();
   options.answer_ms = config.strict_answer_ms;
   options.hot_bytes_max = config.hot_bytes_max;
   options.engine.log_entries = config.strict_log_entries;
+  options.engine.raft.append_bytes_max = config.strict_append_bytes;
+  options.engine.chunk_bytes = config.strict_chunk_bytes;
   strict_ = std::make_unique<StrictGroup>(
       StrictWorld{scheduler_, tables_, commit_, clock_, transport, entropy_}, std::move(options));
   strict_->on_applied = [this](const Answer& answer) { AppliedByGroup(answer); };
@@ -102,9 +135,12 @@ void Replica::Start(std::function<void(bool)> started) {
 
 void Replica::Stop(std::function<void()> drained) {
   stopping_ = true;
-  if (strict_) strict_->Stop();
   waiters_.WakeAll();
-  commit_.WhenAllDurable([drained](Durable) { drained(); });
+  auto drain = [this, drained] { commit_.WhenAllDurable([drained](Durable) { drained(); }); };
+  if (strict_)
+    strict_->Stop(std::move(drain));
+  else
+    drain();
 }
 
 Stamp Replica::NextStamp() {
@@ -117,16 +153,17 @@ void Replica::Submit(const Command& command, Done done) {
   if (!Answering()) return done(Unavailable());
   if (!strict_routes_.empty() && strict_routes_.Contains(command))
     return strict_ ? strict_->Submit(command, std::move(done)) : done(Unavailable());
+  Deliver(Apply(command), std::move(done));
+}
+
+Answer Replica::Apply(const Command& command) {
   const bool begins = command.has_begin() || command.has_mutation();
   const bool recall_only = commit_.failed() || (begins && !clock_.Safe());
-  Answer answer;
   try {
-    answer = recall_only ? Recall(command) : ledger_.Apply(command, NextStamp());
+    return recall_only ? Recall(command) : ledger_.Apply(command, NextStamp());
   } catch (const KvUnreadable&) {
-    answer = Unavailable();
+    return Unavailable();
   }
-  if (answer.kind == Answer::Kind::kUnavailable) return done(Unavailable());
-  Deliver(std::move(answer), std::move(done));
 }
 
 Answer Replica::Recall(const Command& command) {
@@ -137,6 +174,7 @@ Answer Replica::Recall(const Command& command) {
 }
 
 void Replica::Deliver(Answer answer, Done done) {
+  if (answer.kind == Answer::Kind::kUnavailable) return done(Unavailable());
   // An answer about a slot rests on that slot alone; any other may rest on whatever was applied.
   const bool about_slot = !answer.hash.empty();
   const std::uint64_t batch = about_slot ? tables_.BatchOf(answer.hash) : 0;
@@ -144,21 +182,24 @@ void Replica::Deliver(Answer answer, Done done) {
     Settled(answer);
     return done(answer);
   }
-  auto when = [this, answer = std::move(answer), done = std::move(done)](Durable durable) mutable {
+  // Shared, because an answer is large and a function that holds one is moved around.
+  auto held = std::make_shared<std::pair<Answer, Done>>(std::move(answer), std::move(done));
+  auto when = [this, held = std::move(held)](Durable durable) {
+    Answer& answer = held->first;
     if (durable == Durable::kFull) {
       answer = {};
       answer.kind = Answer::Kind::kFull;
     }
     if (durable == Durable::kUnknown) answer = Unavailable();
     if (durable == Durable::kYes) Settled(answer);
-    done(answer);
+    held->second(answer);
   };
   if (about_slot) return commit_.WhenDurable(batch, std::move(when));
   commit_.WhenAllDurable(std::move(when));
 }
 
 void Replica::SubmitOrWait(Command command, std::int64_t wait_ms, Done done) {
-  if (wait_ms <= 0) return Submit(std::move(command), std::move(done));
+  if (wait_ms <= 0) return Submit(command, std::move(done));
   const std::int64_t deadline_ms = scheduler_.MonotonicMicros() / 1000 + wait_ms;
   Submit(command, [this, command, deadline_ms, done](const Answer& answer) {
     const std::int64_t left_ms = deadline_ms - scheduler_.MonotonicMicros() / 1000;
@@ -277,6 +318,7 @@ std::string Replica::Unready() {
   if (commit_.full()) return "the disk is full";
   if (!clock_.Safe())
     return "the wall clock disagrees with the node's clock by more than the bound";
+  if (strict_) return OtherRules(*strict_);
   return "";
 }
 
@@ -291,6 +333,7 @@ Metrics::Gauges Replica::Gauges() {
   gauges.clock_offset_ms = clock_.OffsetMillis();
   gauges.store_failed = commit_.failed();
   gauges.store_full = commit_.full();
+  if (strict_) gauges.strict = GaugesOf(*strict_);
   return gauges;
 }
 

@@ -102,6 +102,7 @@ class Replica {
   Metrics::Gauges Gauges();
 
  private:
+  Answer Apply(const Command& command);
   void Deliver(Answer answer, Done done);
   Answer Recall(const Command& command);
   void Settled(const Answer& answer);

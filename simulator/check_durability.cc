@@ -42,8 +42,9 @@ std::map<std::string, std::uint32_t> FirstEnds(const History& history) {
   return lives;
 }
 
+// What the strict group acknowledged is no single directory's: CheckKept.
 bool IsAcknowledged(const Operation& operation) {
-  return IsGrant(operation) || IsAcceptedSettle(operation);
+  return !operation.strict && (IsGrant(operation) || IsAcceptedSettle(operation));
 }
 
 }  // namespace

@@ -42,6 +42,9 @@ Violations CheckFences(const History& history);
 /// Strict mode: what was acknowledged is in every later answer until its retention is over.
 Violations CheckAcknowledged(const History& history);
 
+/// Strict mode: what was acknowledged is in the end in every region's state until it is over.
+Violations CheckKept(Cluster& cluster, const History& history, std::int64_t now_ms);
+
 /// After a directory was replaced: marks what was acknowledged and is in none of those left.
 void NoteLost(const Holdings& left, History& history);
 /// What was acknowledged in these regions is there, except what is marked as lost, and what was

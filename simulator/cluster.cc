@@ -46,6 +46,10 @@ void Cluster::Restart(const std::string& region) {
   Node& node = nodes_.at(region);
   Check(!node.replica, "a region is started once");
   node.scheduler = std::make_unique<NodeScheduler>(time_, node.wall_offset_ms);
+  if (!options_.strict_routes.empty())
+    node.scheduler->SetWatcher([this, region] {
+      if (on_step) on_step(region);
+    });
   node.metrics = std::make_unique<Metrics>(16);
   node.store = std::make_unique<MemoryStore>(*node.disk, *node.scheduler);
   node.transport = std::make_unique<SimulatedTransport>(network_, region, *node.scheduler);
@@ -58,6 +62,8 @@ void Cluster::Restart(const std::string& region) {
   config.hot_bytes_max = options_.hot_bytes_max;
   config.strict_routes = options_.strict_routes;
   config.strict_log_entries = options_.strict_log_entries;
+  config.strict_append_bytes = options_.strict_append_bytes;
+  config.strict_chunk_bytes = options_.strict_chunk_bytes;
   node.replica = std::make_unique<Replica>(
       World{*node.scheduler, *node.store, [this] { return random_.Next(); }}, config,
       *node.metrics);
@@ -100,6 +106,16 @@ void Cluster::FoundGroup(StrictGroup& group) {
   group.engine().Found(founders);
 }
 
+StrictGroup* Cluster::group(const std::string& region) {
+  const Node& node = nodes_.at(region);
+  return node.replica ? node.replica->strict() : nullptr;
+}
+
+const Raft* Cluster::raft(const std::string& region) {
+  StrictGroup* const part = group(region);
+  return part ? static_cast<const NativeEngine&>(part->engine()).core() : nullptr;
+}
+
 void Cluster::Crash(const std::string& region) {
   Node& node = nodes_.at(region);
   Stop(node);
@@ -138,6 +154,14 @@ void Cluster::Submit(const std::string& region, Command command, Replica::Done d
   Check(node.replica != nullptr, "only a region that is up hears callers");
   node.scheduler->Post([&node, command = std::move(command), done = std::move(done)] {
     node.replica->Submit(command, done);
+  });
+}
+
+void Cluster::Read(const std::string& region, const std::string& run_id,
+                   std::function<void(Tables&)> read, std::function<void()> failed) {
+  Node& node = nodes_.at(region);
+  node.scheduler->Post([&node, run_id, read = std::move(read), failed = std::move(failed)] {
+    node.replica->ReadAbout(run_id, read, failed);
   });
 }
 

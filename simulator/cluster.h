@@ -30,6 +30,8 @@ struct ClusterOptions {
   std::size_t hot_bytes_max = 48u << 20;
   std::vector<StrictRoute> strict_routes;  // none: there is no strict group
   std::uint64_t strict_log_entries = 4096;
+  std::uint64_t strict_append_bytes = 256 << 10;
+  std::size_t strict_chunk_bytes = 256 << 10;
   GossipOptions gossip;  // region and peers are filled in
 };
 
@@ -70,6 +72,10 @@ class Cluster {
   /// Only while the region is up.
   Replica& replica(const std::string& region) { return *nodes_.at(region).replica; }
   Gossip& gossip(const std::string& region) { return *nodes_.at(region).gossip; }
+  /// The region's part in the strict group. Null: it is down, or there is no group.
+  StrictGroup* group(const std::string& region);
+  /// Null also while it is silent.
+  const Raft* raft(const std::string& region);
 
   /// Both directions between every pair across the two sides.
   void Partition(const std::vector<std::string>& one, const std::vector<std::string>& other);
@@ -77,11 +83,18 @@ class Cluster {
 
   /// Called at the end of every Restart.
   std::function<void(const std::string& region)> on_restart;
+  /// Called whenever a region that is up has done something.
+  std::function<void(const std::string& region)> on_step;
   /// Called when a directory has been replaced.
   std::function<void(const std::string& region)> on_replaced;
 
   /// Sends a command to a region; `done` gets nothing when the process dies first.
   void Submit(const std::string& region, Command command, Replica::Done done);
+
+  /// Reads what the run's domain holds of it, like Replica::ReadAbout; neither is called when the
+  /// process dies first.
+  void Read(const std::string& region, const std::string& run_id, std::function<void(Tables&)> read,
+            std::function<void()> failed);
 
   /// True when every region that is up has merged all that any of them has said.
   bool Converged();

@@ -9,8 +9,10 @@ constexpr std::int64_t kSuperviseMs = 700;
 
 }  // namespace
 
-Faults::Faults(Cluster& cluster, FaultOptions options, std::uint64_t seed, History& history)
+Faults::Faults(Cluster& cluster, GroupOperator& keeper, FaultOptions options, std::uint64_t seed,
+               History& history)
     : cluster_(cluster),
+      keeper_(keeper),
       options_(std::move(options)),
       random_(seed),
       history_(history),
@@ -24,6 +26,21 @@ std::string Faults::AnyRegion() {
   return cluster_.regions()[random_.Below(cluster_.regions().size())];
 }
 
+std::string Faults::Victim() {
+  if (options_.leader_percent > 0 && random_.Below(100) < options_.leader_percent)
+    if (std::string leader = keeper_.Leader(); !leader.empty()) return leader;
+  return AnyRegion();
+}
+
+std::string Faults::Resolve(const std::string& region) {
+  if (region != "leader" && region != "follower") return region;
+  const std::string leader = keeper_.Leader();
+  if (region == "leader") return leader.empty() ? AnyRegion() : leader;
+  std::string follower = AnyRegion();
+  while (follower == leader) follower = AnyRegion();
+  return follower;
+}
+
 void Faults::Start(std::int64_t duration_ms) {
   until_ms_ = duration_ms;
   cluster_.network().SetRules(options_.links);
@@ -33,6 +50,8 @@ void Faults::Start(std::int64_t duration_ms) {
     for (const std::string& region : cluster_.regions())
       SetOffset(region, Below(2 * options_.skew_ms_max + 1) - options_.skew_ms_max);
   if (options_.drift_ms_max > 0) Drift();
+  for (const std::string& region : cluster_.regions())
+    cluster_.disk(region).SetSyncDelay(options_.sync_ms);
   Repeat(options_.cut_gap_ms, options_.cut_ms_max, &Faults::CutSome);
   Repeat(options_.flap_gap_ms, 10'000, &Faults::FlapSome);
   Repeat(options_.clog_gap_ms, 8000, &Faults::ClogSome);
@@ -45,6 +64,8 @@ void Faults::Start(std::int64_t duration_ms) {
   Repeat(options_.wild_jump_gap_ms, 6000, &Faults::JumpWildly);
   Repeat(options_.emptied_gap_ms, 4000, &Faults::EmptySome);
   Repeat(options_.restored_gap_ms, 12'000, &Faults::RestoreSome);
+  Repeat(options_.transfer_gap_ms, 1, &Faults::TransferSome);
+  Repeat(options_.dismissal_gap_ms, 8000, &Faults::DismissSome);
   for (const Fault& fault : options_.schedule)
     cluster_.time().After(fault.from_ms, [this, fault] {
       if (!stopped_) Begin_(fault);
@@ -92,7 +113,7 @@ void Faults::CutFor(const std::string& from, const std::string& to, std::int64_t
 }
 
 void Faults::CutSome(std::int64_t for_ms) {
-  const std::string alone = AnyRegion();
+  const std::string alone = Victim();
   const std::string other = AnyRegion();
   if (options_.bridge_cuts && random_.OneIn(2)) {
     if (alone != other) CutFor(alone, other, for_ms);
@@ -138,12 +159,14 @@ void Faults::CrashFor(const std::string& region, std::int64_t for_ms) {
 }
 
 void Faults::CrashSome(std::int64_t for_ms) {
-  CrashFor(AnyRegion(), for_ms);
+  CrashFor(Victim(), for_ms);
 }
 
 void Faults::ReplaceFor(Fault::Kind kind, const std::string& region, std::int64_t age_ms,
                         MemoryDisk::Contents backup, std::int64_t for_ms) {
   if (!cluster_.IsUp(region) || cluster_.IsPaused(region)) return;
+  if (replacements_ == options_.replacements_max) return;
+  ++replacements_;
   cluster_.Crash(region);
   cluster_.Restore(region, std::move(backup));
   crash_[region] = Open(kind, region, "", age_ms);
@@ -177,27 +200,27 @@ void Faults::PauseFor(const std::string& region, std::int64_t for_ms) {
 }
 
 void Faults::PauseSome(std::int64_t for_ms) {
-  PauseFor(AnyRegion(), for_ms);
+  PauseFor(Victim(), for_ms);
 }
 
 void Faults::SlowSome(std::int64_t for_ms) {
-  const std::string region = AnyRegion();
+  const std::string region = Victim();
   const std::int64_t delay_ms = 1 + Below(1500);
   cluster_.disk(region).SetSyncDelay(delay_ms);
   CloseAfter(for_ms, Open(Fault::Kind::kSlowDisk, region, "", delay_ms),
-             [this, region] { cluster_.disk(region).SetSyncDelay(0); });
+             [this, region] { cluster_.disk(region).SetSyncDelay(options_.sync_ms); });
 }
 
 // The process is latched from its next sync on, until Supervise() starts it again.
 void Faults::FailSome(std::int64_t for_ms) {
-  const std::string region = AnyRegion();
+  const std::string region = Victim();
   cluster_.disk(region).FailNextSync();
   CloseAfter(for_ms + 2 * kSuperviseMs, Open(Fault::Kind::kSyncFailure, region),
              [this, region] { cluster_.disk(region).FailNextSync(false); });
 }
 
 void Faults::FillSome(std::int64_t for_ms) {
-  const std::string region = AnyRegion();
+  const std::string region = Victim();
   cluster_.disk(region).SetFull(true);
   CloseAfter(for_ms, Open(Fault::Kind::kDiskFull, region),
              [this, region] { cluster_.disk(region).SetFull(false); });
@@ -238,7 +261,7 @@ void Faults::JumpFor(const std::string& region, std::int64_t amount_ms, std::int
 void Faults::JumpWildly(std::int64_t for_ms) {
   const std::int64_t size_ms = 3000 + Below(random_.OneIn(2) ? 10'000 : 90'000'000);
   const std::int64_t amount_ms = random_.OneIn(2) ? size_ms : -size_ms;
-  JumpFor(AnyRegion(), amount_ms, for_ms);
+  JumpFor(Victim(), amount_ms, for_ms);
 }
 
 void Faults::EndWildJump(const std::string& region) {
@@ -248,11 +271,55 @@ void Faults::EndWildJump(const std::string& region) {
   Close(wild_[region]);
 }
 
-void Faults::Begin_(const Fault& fault) {
+void Faults::TransferSome(std::int64_t) {
+  TransferTo(AnyRegion());
+}
+
+void Faults::TransferTo(const std::string& region) {
+  keeper_.Transfer(region);
+  Close(Open(Fault::Kind::kTransfer, region));
+}
+
+void Faults::Strike(const std::string& region) {
+  if (stopped_ || options_.strike_percent == 0 || random_.Below(100) >= options_.strike_percent)
+    return;
+  const std::int64_t after_ms = Below(4 * options_.links.delay_ms + 10);
+  cluster_.time().After(after_ms, [this, region, for_ms = 1 + Below(options_.down_ms_max)] {
+    if (!stopped_) CrashFor(region, for_ms);
+  });
+}
+
+void Faults::DismissOthers(std::int64_t for_ms) {
+  const std::string leader = keeper_.Leader();
+  for (const std::string& other : cluster_.regions()) {
+    if (leader.empty() || other == leader) continue;
+    CutFor(leader, other, for_ms);
+    if (keeper_.dismissed().size() < options_.dismissals_max) DismissFor(other, for_ms);
+  }
+  keeper_.Look();
+}
+
+void Faults::DismissSome(std::int64_t for_ms) {
+  if (options_.strike_percent > 0 && random_.OneIn(2)) return DismissOthers(for_ms);
+  if (keeper_.dismissed().size() < options_.dismissals_max) DismissFor(Victim(), for_ms);
+}
+
+void Faults::DismissFor(const std::string& region, std::int64_t for_ms) {
+  if (keeper_.dismissed().count(region)) return;
+  keeper_.Dismiss(region);
+  CloseAfter(for_ms, Open(Fault::Kind::kDismissed, region),
+             [this, region] { keeper_.Readmit(region); });
+}
+
+void Faults::Begin_(Fault fault) {
   const std::int64_t for_ms = fault.to_ms - fault.from_ms;
+  fault.region = Resolve(fault.region);
   switch (fault.kind) {
     case Fault::Kind::kCut:
-      return CutOne(fault.region, fault.other, for_ms);
+      if (!fault.other.empty()) return CutOne(fault.region, fault.other, for_ms);
+      for (const std::string& other : cluster_.regions())
+        if (other != fault.region) CutFor(fault.region, other, for_ms);
+      return;
     case Fault::Kind::kClog:
       cluster_.network().Clog(fault.region, fault.other);
       return CloseAfter(for_ms, Open(fault.kind, fault.region, fault.other),
@@ -263,8 +330,9 @@ void Faults::Begin_(const Fault& fault) {
       return PauseFor(fault.region, for_ms);
     case Fault::Kind::kSlowDisk:
       cluster_.disk(fault.region).SetSyncDelay(fault.amount);
-      return CloseAfter(for_ms, Open(fault.kind, fault.region, "", fault.amount),
-                        [this, fault] { cluster_.disk(fault.region).SetSyncDelay(0); });
+      return CloseAfter(for_ms, Open(fault.kind, fault.region, "", fault.amount), [this, fault] {
+        cluster_.disk(fault.region).SetSyncDelay(options_.sync_ms);
+      });
     case Fault::Kind::kSyncFailure:
       cluster_.disk(fault.region).FailNextSync();
       return CloseAfter(for_ms, Open(fault.kind, fault.region),
@@ -285,6 +353,10 @@ void Faults::Begin_(const Fault& fault) {
                                 ReplaceFor(fault.kind, fault.region, fault.amount, copy, for_ms);
                             });
       return;
+    case Fault::Kind::kTransfer:
+      return TransferTo(fault.region);
+    case Fault::Kind::kDismissed:
+      return DismissFor(fault.region, for_ms);
     case Fault::Kind::kLossyLinks:
       return;  // said by the rules of the links, for the whole phase
   }
@@ -318,6 +390,7 @@ void Faults::Stop() {
     cluster_.disk(region).SetSyncDelay(0);
     cluster_.disk(region).FailNextSync(false);
     EndWildJump(region);
+    keeper_.Readmit(region);
     if (!cluster_.IsUp(region))
       StartAgain(region);
     else if (cluster_.IsPaused(region))

@@ -15,6 +15,16 @@
 //     what it acknowledged before: it may admit again until the others have told it. Whatever
 //     another directory does hold then is not lost, unless that one is replaced too before it could
 //     be given back: in the end it is with its home again, and with everybody else.
+//
+// What the strict group is promised, and must survive:
+//   - The same of network, disks and clocks, for any number of members at once, also for whoever
+//     leads. Without a majority it may stand still until it is well again, never be wrong.
+//   - A directory that was replaced is another member (docs/decisions/0010-membership.md). In
+//     random worlds one is lost, while every membership that anybody holds has three voters or
+//     more: a minority. An operator replaces it.
+//   - An operator takes members out and in again and hands leadership over at any time, and may ask
+//     a leader that is deposed. Where a directory may be lost, three voters are left; elsewhere
+//     one.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +35,7 @@
 
 #include "replica/env/random.h"
 #include "simulator/cluster.h"
+#include "simulator/group_operator.h"
 #include "simulator/history.h"
 #include "simulator/run_options.h"
 
@@ -32,12 +43,18 @@ namespace once {
 
 class Faults {
  public:
-  Faults(Cluster& cluster, FaultOptions options, std::uint64_t seed, History& history);
+  /// `keeper` looks after the strict group, if there is one. All outlive it.
+  Faults(Cluster& cluster, GroupOperator& keeper, FaultOptions options, std::uint64_t seed,
+         History& history);
 
   /// Schedules faults for the next `duration_ms`, and starts nodes again that have failed.
   void Start(std::int64_t duration_ms);
   /// Ends every fault there is. Nodes that have failed are still started again.
   void Stop();
+
+  /// The region has just begun to lead, or voted: a promise that it must remember. As often as the
+  /// options say, it dies within the next trips of a message.
+  void Strike(const std::string& region);
 
   /// Since when the two regions and the links between them have been well; now, if they are not.
   std::int64_t CleanSinceMillis(const std::string& one, const std::string& other) const;
@@ -59,6 +76,8 @@ class Faults {
   void JumpWildly(std::int64_t for_ms);
   void EmptySome(std::int64_t for_ms);
   void RestoreSome(std::int64_t for_ms);
+  void TransferSome(std::int64_t for_ms);
+  void DismissSome(std::int64_t for_ms);
   void CutFor(const std::string& from, const std::string& to, std::int64_t for_ms);
   void CrashFor(const std::string& region, std::int64_t for_ms);
   /// It dies and comes back with another directory.
@@ -66,7 +85,11 @@ class Faults {
                   MemoryDisk::Contents backup, std::int64_t for_ms);
   void PauseFor(const std::string& region, std::int64_t for_ms);
   void JumpFor(const std::string& region, std::int64_t amount_ms, std::int64_t for_ms);
-  void Begin_(const Fault& fault);
+  /// The leader is cut off, and asked to take all others out before it knows.
+  void DismissOthers(std::int64_t for_ms);
+  void TransferTo(const std::string& region);
+  void DismissFor(const std::string& region, std::int64_t for_ms);
+  void Begin_(Fault fault);
   void Drift();
   void Supervise();
   void StartAgain(const std::string& region);
@@ -80,12 +103,17 @@ class Faults {
   /// Runs `end` and closes the fault, unless it is over by then.
   void CloseAfter(std::int64_t delay_ms, std::size_t fault, std::function<void()> end);
   std::string AnyRegion();
+  /// Any region, or the one that leads, as often as the options say.
+  std::string Victim();
+  /// "leader" and "follower" are whoever is that now; other names stay.
+  std::string Resolve(const std::string& region);
   std::int64_t NowMillis() const;
   std::int64_t Below(std::int64_t bound) {
     return static_cast<std::int64_t>(random_.Below(static_cast<std::uint64_t>(bound)));
   }
 
   Cluster& cluster_;
+  GroupOperator& keeper_;
   const FaultOptions options_;
   Random random_;
   History& history_;
@@ -96,6 +124,7 @@ class Faults {
   std::map<std::string, std::size_t> crash_;       // open faults
   std::map<std::string, std::size_t> wild_;
   std::map<std::string, std::int64_t> wild_ms_;
+  std::uint32_t replacements_ = 0;
 };
 
 }  // namespace once

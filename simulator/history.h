@@ -56,7 +56,9 @@ struct Fault {
     kClockJump,
     kLossyLinks,
     kEmptied,
-    kRestored
+    kRestored,
+    kTransfer,
+    kDismissed
   };
   Kind kind = Kind::kCut;
   std::int64_t from_ms = 0;
@@ -94,6 +96,13 @@ struct Convergence {
   std::int64_t took_ms = 0;
 };
 
+/// A region began to lead the strict group.
+struct Leadership {
+  std::int64_t at_ms = 0;
+  std::string region;
+  std::uint64_t term = 0;
+};
+
 struct Violation {
   std::string checker;
   std::string what;
@@ -103,6 +112,7 @@ struct Violation {
 struct History {
   std::uint64_t seed = 0;
   std::string scenario;
+  bool strict = false;  // there is a strict group
   std::vector<std::string> regions;
   std::vector<std::pair<std::string, std::string>> options;  // as drawn, for people
   std::int64_t safety_ms = 0;  // when the safety phase ended and the healing began
@@ -111,6 +121,7 @@ struct History {
   std::vector<Operation> operations;
   std::vector<Fault> faults;
   std::vector<LostRun> lost;
+  std::vector<Leadership> leaders;  // of the strict group, terms rising
   std::vector<LagSample> lags;
   std::vector<Convergence> convergences;
   std::vector<Violation> violations;

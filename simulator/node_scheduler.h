@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -36,6 +37,9 @@ class NodeScheduler : public Scheduler {
     for (Task& task : std::exchange(process_->held, {})) Post(std::move(task));
   }
   bool paused() const { return process_->paused; }
+
+  /// Called when the process has done something.
+  void SetWatcher(std::function<void()> watcher) { process_->watcher = std::move(watcher); }
 
  private:
   VirtualScheduler& world_;

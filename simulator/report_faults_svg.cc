@@ -141,6 +141,8 @@ void AppendDefinitions(Markup& page) {
       {Fault::Kind::kLossyLinks, "<path d='M1 4H4M5 0H8' class='thin'/>"},
       {Fault::Kind::kEmptied, "<rect x='2' y='2' width='4' height='4' class='thin'/>"},
       {Fault::Kind::kRestored, "<path d='M6 0L2 4L6 8' class='thin'/>"},
+      {Fault::Kind::kTransfer, "<path d='M2 0L6 4L2 8' class='thin'/>"},
+      {Fault::Kind::kDismissed, "<path d='M2 4H6' class='thick'/>"},
   };
   page.Raw("<svg width='0' height='0' class='defs' aria-hidden='true'><defs>\n");
   for (const Pattern& pattern : kPatterns) {

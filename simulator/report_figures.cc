@@ -77,6 +77,7 @@ Figures FiguresOf(const History& history) {
   Figures figures;
   figures.passed = history.violations.empty();
   figures.reproduce = "once-sim run --seed " + std::to_string(history.seed);
+  if (history.strict) figures.reproduce += " --strict";
   if (!history.scenario.empty()) figures.reproduce += " --scenario " + ShellWord(history.scenario);
   figures.end_ms = LatestOf(history);
   CountOperations(history, figures);

@@ -54,6 +54,7 @@ void AppendVerdict(Markup& page, const History& history, const Figures& figures)
   std::string regions;
   for (const std::string& region : history.regions)
     regions += (regions.empty() ? "" : ", ") + region;
+  if (history.strict) regions += " in a strict group";
   page.Leaf("b", {}, regions).Text(" · ").Leaf("b", {}, Duration(figures.end_ms));
   page.Text(" of virtual time").Close("p");
   page.Open("div", {{"class", "command"}}).Leaf("span", {}, "See it again:");
@@ -85,6 +86,10 @@ void AppendTiles(Markup& page, const History& history, const Figures& figures) {
   AppendTile(page, "Converged",
              history.convergences.empty() ? "–" : Duration(figures.convergence.p99),
              "99 % of keys, bound " + Duration(history.lag_bound_ms));
+  if (history.strict)
+    AppendTile(
+        page, "Leaders", Count(history.leaders.size()),
+        "up to term " + std::to_string(history.leaders.empty() ? 0 : history.leaders.back().term));
   AppendTile(page, "Messages", Count(history.messages), Bytes(history.message_bytes));
   page.Close("dl");
 }
@@ -111,6 +116,10 @@ void AppendLegend(Markup& page, const History& history, const Figures& figures) 
     AppendLegendEntry(page, "the region learns that its run lost", 14,
                       [&] { AppendLostMark(page, 7, 8); });
   }
+  if (!history.leaders.empty())
+    AppendLegendEntry(page, "begins to lead the strict group, in that term", 18, [&] {
+      page.Leaf("text", {{"class", "leader"}, {"x", 0}, {"y", 12}}, "▸2");
+    });
   for (const auto& [kind, count] : figures.faults) {
     std::string text(Word(kind));
     for (char& c : text)

@@ -118,6 +118,13 @@ json::object LagJson(const Figures& figures) {
   return out;
 }
 
+json::array LeadersJson(const History& history) {
+  json::array out;
+  for (const Leadership& led : history.leaders)
+    out.push_back({{"atMs", led.at_ms}, {"region", Utf8(led.region)}, {"term", led.term}});
+  return out;
+}
+
 json::object ResultsJson(const History& history, const Figures& figures) {
   json::object convergence = Json(figures.convergence);
   convergence["overBound"] = figures.convergence_over_bound;
@@ -143,6 +150,8 @@ json::object ResultsJson(const History& history, const Figures& figures) {
           {"convergence", std::move(convergence)},
           {"lag", LagJson(figures)},
           {"faults", std::move(faults)},
+          {"strict", history.strict},
+          {"leaders", LeadersJson(history)},
           {"violations", std::move(violations)},
           {"messages", {{"count", history.messages}, {"bytes", history.message_bytes}}},
           {"traceHash", Hex(history.trace_hash)}};

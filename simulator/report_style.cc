@@ -68,6 +68,7 @@ button:hover { border-color: var(--soft); }
 .strip svg { flex: none; display: block; }
 .strip .names { position: sticky; left: 0; background: var(--panel); z-index: 1; }
 svg text { fill: var(--soft); font-size: 12px; font-family: inherit; }
+svg .leader { fill: var(--ink); font-size: 11px; }
 svg .lane-name { fill: var(--ink); font-size: 14px; font-weight: 650; }
 svg .link-name { fill: var(--ink); font-size: 13px; font-weight: 650; }
 svg .row-name { text-anchor: end; }

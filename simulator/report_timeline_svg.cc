@@ -166,6 +166,22 @@ std::size_t AppendLosses(Markup& svg, const History& history, const TimeScale& s
   return drawn;
 }
 
+// Where each leader of the strict group began to lead, with its term.
+void AppendLeaders(Markup& svg, const History& history, const TimeScale& scale,
+                   const std::map<std::string, double>& lanes) {
+  for (const Leadership& led : history.leaders) {
+    const auto lane = lanes.find(led.region);
+    if (lane == lanes.end()) continue;
+    const std::string term = std::to_string(led.term);
+    svg.Leaf("text",
+             {{"class", "leader"},
+              {"x", scale.X(led.at_ms)},
+              {"y", lane->second + 10},
+              {"data-tip", Moment(led.at_ms) + ": " + led.region + " leads in term " + term}},
+             "▸" + term);
+  }
+}
+
 }  // namespace
 
 void AppendMark(Markup& svg, Meaning meaning, double x, double y, double size) {
@@ -239,6 +255,7 @@ void AppendTimeline(Markup& page, const History& history, const Figures& figures
     AppendLane(strip, history, region, scale);
   }
   const std::size_t arrows = AppendLosses(strip.plot, history, scale, lanes);
+  AppendLeaders(strip.plot, history, scale, lanes);
   AppendMoments(strip, history, scale, moments);
   AppendTimeAxis(strip, scale);
   AppendStrip(page, strip,

@@ -96,6 +96,10 @@ std::string_view Word(Fault::Kind kind) {
       return "emptied-directory";
     case Fault::Kind::kRestored:
       return "restored-backup";
+    case Fault::Kind::kTransfer:
+      return "transfer";
+    case Fault::Kind::kDismissed:
+      return "dismissed-member";
   }
   return "unknown";
 }

@@ -22,7 +22,8 @@ inline constexpr std::array kFaultKinds = {
     Fault::Kind::kCut,      Fault::Kind::kClog,      Fault::Kind::kCrash,
     Fault::Kind::kPause,    Fault::Kind::kSlowDisk,  Fault::Kind::kSyncFailure,
     Fault::Kind::kDiskFull, Fault::Kind::kClockJump, Fault::Kind::kLossyLinks,
-    Fault::Kind::kEmptied,  Fault::Kind::kRestored};
+    Fault::Kind::kEmptied,  Fault::Kind::kRestored,  Fault::Kind::kTransfer,
+    Fault::Kind::kDismissed};
 
 /// The kebab-case names of the files, as in "look-up" or "stale-fence".
 std::string_view Word(Operation::Kind kind);

@@ -50,9 +50,86 @@ FaultOptions DrawFaults(Random& random) {
   return faults;
 }
 
+std::vector<StrictRoute> DrawRoutes(Random& random) {
+  switch (random.Below(4)) {
+    case 0:
+      return {{"*", "*"}};
+    case 1:
+      return {{"globex", "*"}};
+    default:
+      return {{"acme", "*"}};
+  }
+}
+
+// Leaders and voters die right after they have promised something, disks are slow, and what
+// leaders leave behind travels in pieces: what figure 8 of the Raft paper needs, and a vote that is
+// given twice.
+void DrawStorm(Random& random, RunOptions& options) {
+  FaultOptions& faults = options.faults;
+  faults.strike_percent = static_cast<std::uint32_t>(Between(random, 20, 70));
+  faults.links.delay_ms = Between(random, 40, 180);
+  faults.sync_ms = random.OneIn(2) ? Between(random, 10, 300) : 0;
+  faults.crash_gap_ms = Between(random, 1500, 4000);
+  faults.down_ms_max = random.OneIn(2) ? Between(random, 50, 300) : Between(random, 500, 3000);
+  faults.cut_gap_ms = random.OneIn(2) ? Between(random, 2000, 6000) : 0;
+  faults.cut_ms_max = Between(random, 500, 3000);
+  faults.leader_percent = 90;
+  options.cluster.strict_append_bytes = 1;
+}
+
+// Whoever leads stands still now and then, and is asked what it knew when it goes on.
+void DrawStandstills(Random& random, RunOptions& options) {
+  FaultOptions& faults = options.faults;
+  faults.pause_gap_ms = Between(random, 2000, 4000);
+  faults.leader_percent = 90;
+  options.workload.look_up_percent = 100;
+  options.workload.burst_percent = 60;
+}
+
+// One is away for long, so that the log goes on without it.
+void DrawLaggard(Random& random, RunOptions& options) {
+  FaultOptions& faults = options.faults;
+  faults.cut_gap_ms = Between(random, 3000, 6000);
+  faults.cut_ms_max = Between(random, 8000, 20'000);
+  faults.leader_percent = static_cast<std::uint32_t>(Between(random, 0, 30));
+  options.cluster.strict_log_entries = static_cast<std::uint64_t>(Between(random, 2, 6));
+}
+
+void DrawStrict(Random& random, RunOptions& options) {
+  options.strict = true;
+  options.safety_ms = 30'000;
+  ClusterOptions& cluster = options.cluster;
+  cluster.strict_routes = DrawRoutes(random);
+  cluster.strict_log_entries = static_cast<std::uint64_t>(Between(random, 2, 40));
+  if (random.OneIn(2)) cluster.strict_append_bytes = 1;
+  if (random.OneIn(2))
+    cluster.strict_chunk_bytes = static_cast<std::size_t>(Between(random, 200, 4000));
+  if (random.OneIn(6)) cluster.regions = {"ap", "br", "eu", "sa", "us"};
+  options.workload.look_up_percent = 30;
+  FaultOptions& faults = options.faults;
+  faults.replacements_max = 1;
+  faults.leader_percent = static_cast<std::uint32_t>(Between(random, 0, 80));
+  faults.transfer_gap_ms = Gap(random, 3, 2000, 10'000);
+  faults.dismissal_gap_ms = Gap(random, 3, 3000, 10'000);
+  const bool may_lose = faults.emptied_gap_ms > 0 || faults.restored_gap_ms > 0;
+  const std::size_t voters = cluster.regions.size();
+  faults.dismissals_max = static_cast<std::uint32_t>(may_lose ? voters - 3 : voters - 1);
+  switch (random.Below(6)) {
+    case 0:
+    case 1:
+      return DrawStorm(random, options);
+    case 2:
+      return DrawLaggard(random, options);
+    case 3:
+      return DrawStandstills(random, options);
+    default:
+      return;
+  }
+}
+
 }  // namespace
 
-RunOptions DrawOptions(std::uint64_t seed) {
+RunOptions DrawOptions(std::uint64_t seed, bool strict) {
   Random random(seed ^ 0x0123456789abcdefu);
   RunOptions options;
   options.seed = seed;
@@ -70,13 +147,15 @@ RunOptions DrawOptions(std::uint64_t seed) {
   options.workload.burst_percent = static_cast<std::uint32_t>(Between(random, 0, 60));
   options.cluster.lease_ms = options.workload.lease_ms;
   options.faults = DrawFaults(random);
+  if (strict) DrawStrict(random, options);
   return options;
 }
 
 std::int64_t LagBoundMillis(const RunOptions& options) {
   const GossipOptions& gossip = options.cluster.gossip;
   const LinkRules& links = options.faults.links;
-  return 2 * gossip.resend_ms + 4 * gossip.interval_ms + 4 * (links.delay_ms + links.jitter_ms);
+  return 2 * gossip.resend_ms + 4 * gossip.interval_ms +
+         4 * (links.delay_ms + links.jitter_ms + options.faults.sync_ms);
 }
 
 std::vector<std::pair<std::string, std::string>> Describe(const RunOptions& options) {
@@ -85,6 +164,13 @@ std::vector<std::pair<std::string, std::string>> Describe(const RunOptions& opti
     if (value) lines.emplace_back(name, std::to_string(value));
   };
   const FaultOptions& faults = options.faults;
+  for (const StrictRoute& route : options.cluster.strict_routes)
+    lines.emplace_back("strict", route.tenant + " " + route.endpoint);
+  if (options.strict) {
+    say("log_entries", options.cluster.strict_log_entries);
+    say("append_bytes", options.cluster.strict_append_bytes);
+    say("chunk_bytes", options.cluster.strict_chunk_bytes);
+  }
   say("calls", options.workload.calls);
   say("keys", options.workload.keys);
   say("lease_ms", options.workload.lease_ms);
@@ -110,6 +196,11 @@ std::vector<std::pair<std::string, std::string>> Describe(const RunOptions& opti
   say("wild_jump_gap_ms", faults.wild_jump_gap_ms);
   say("emptied_gap_ms", faults.emptied_gap_ms);
   say("restored_gap_ms", faults.restored_gap_ms);
+  say("transfer_gap_ms", faults.transfer_gap_ms);
+  say("dismissal_gap_ms", faults.dismissal_gap_ms);
+  say("leader_percent", faults.leader_percent);
+  say("strike_percent", faults.strike_percent);
+  say("sync_ms", faults.sync_ms);
   say("skew_ms_max", faults.skew_ms_max);
   say("drift_ms_max", faults.drift_ms_max);
   say("scheduled_faults", faults.schedule.size());

@@ -30,6 +30,7 @@ struct WorkloadOptions {
   std::uint32_t release_percent = 3;
   std::uint32_t stray_settle_percent = 3;  // to a region that is not the claim's home
   std::uint32_t late_retry_percent = 30;
+  std::uint32_t look_up_percent = 0;  // of claims in strict mode, after their begin
   std::uint64_t lease_ms = 2000;
 };
 
@@ -52,14 +53,22 @@ struct FaultOptions {
   std::int64_t wild_jump_gap_ms = 0;   // beyond it
   std::int64_t emptied_gap_ms = 0;
   std::int64_t restored_gap_ms = 0;
-  std::int64_t skew_ms_max = 0;   // of any region, either way
-  std::int64_t drift_ms_max = 0;  // per second
-  std::vector<Fault> schedule;    // these, at these times
+  std::uint32_t replacements_max = 1000;  // of directories, in one world
+  std::int64_t transfer_gap_ms = 0;       // of leadership
+  std::int64_t dismissal_gap_ms = 0;      // of a member, for a while
+  std::uint32_t dismissals_max = 0;       // at a time
+  std::uint32_t leader_percent = 0;       // of faults that are aimed at whoever leads
+  std::uint32_t strike_percent = 0;       // of new leaders and voters that die right away
+  std::int64_t sync_ms = 0;               // what every sync takes
+  std::int64_t skew_ms_max = 0;           // of any region, either way
+  std::int64_t drift_ms_max = 0;          // per second
+  std::vector<Fault> schedule;            // these, at these times
 };
 
 struct RunOptions {
   std::uint64_t seed = 1;
   std::string scenario;
+  bool strict = false;  // there is a strict group
   std::int64_t safety_ms = 60'000;
   std::int64_t liveness_ms_max = 30'000;
   bool detailed = false;  // keeps lag and convergence samples for the report
@@ -68,8 +77,9 @@ struct RunOptions {
   FaultOptions faults;
 };
 
-/// Swarm: each seed draws its own mixture.
-RunOptions DrawOptions(std::uint64_t seed);
+/// Swarm: each seed draws its own mixture. `strict`: a world with a strict group, in which some
+/// tenants are strict and others are not, or all are.
+RunOptions DrawOptions(std::uint64_t seed, bool strict = false);
 
 /// How long a change may take to be durable in another region while the link between the two, and
 /// both nodes, are well: two attempts, each answered at the next interval.

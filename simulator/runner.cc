@@ -1,10 +1,13 @@
 #include "simulator/runner.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "simulator/checks.h"
 #include "simulator/faults.h"
+#include "simulator/group_operator.h"
+#include "simulator/group_watch.h"
 #include "simulator/link_watch.h"
 #include "simulator/oracle.h"
 #include "simulator/trace.h"
@@ -25,10 +28,12 @@ class Simulation {
         cluster_(options.cluster),
         start_wall_ms_(cluster_.time().WallMillis()),
         workload_(cluster_, options.workload, options.seed * 3 + 1, history_),
-        faults_(cluster_, options.faults, options.seed * 5 + 2, history_),
+        keeper_(cluster_, options.seed * 7 + 3),
+        faults_(cluster_, keeper_, options.faults, options.seed * 5 + 2, history_),
         watch_(cluster_, faults_, kWatchMs) {
     history_.seed = options.seed;
     history_.scenario = options.scenario;
+    history_.strict = options.strict;
     history_.regions = cluster_.regions();
     history_.options = once::Describe(options);
     history_.lag_bound_ms = LagBoundMillis(options);
@@ -38,6 +43,7 @@ class Simulation {
     };
     cluster_.on_restart = [this](const std::string& region) {
       ListenToLag(region);
+      if (group_) group_->Restarted(region);
       // With another directory it must be told first; in the end it must have been.
       if (cluster_.life(region) == 0)
         Keep(CheckDurability(history_, {{region, ReadSlots(cluster_.disk(region).visible())}},
@@ -48,16 +54,23 @@ class Simulation {
       watch_.Excuse(region);
     };
     for (const std::string& region : cluster_.regions()) ListenToLag(region);
+    if (options.strict)
+      group_.emplace(
+          cluster_, keeper_, faults_, history_,
+          options.faults.links.very_late_permille > 0 ? options.faults.links.very_late_ms : 0,
+          [this](Violations found) { Keep(std::move(found)); });
   }
 
   History Run() {
     faults_.Start(options_.safety_ms);
     workload_.Start(options_.safety_ms);
     watch_.Start();
+    if (group_) group_->Start(), keeper_.Start();
     Advance(options_.safety_ms);
     history_.safety_ms = options_.safety_ms;
     workload_.Stop();
     faults_.Stop();
+    if (group_) group_->Healed();
     Converge();
     for (const std::string& region : cluster_.regions()) {
       workload_.Probe(region);
@@ -74,6 +87,7 @@ class Simulation {
 
   bool Quiet() {
     if (workload_.waiting() > 0 || !cluster_.Converged()) return false;
+    if (group_ && !group_->Unwell().empty()) return false;
     return std::all_of(cluster_.regions().begin(), cluster_.regions().end(),
                        [this](const std::string& region) {
                          return cluster_.replica(region).Unready().empty() &&
@@ -111,6 +125,7 @@ class Simulation {
   void SayNotQuiet() {
     std::string what = "not quiet in time:";
     if (!cluster_.Converged()) what += " regions differ;";
+    if (group_) what += " strict group: " + group_->Unwell() + ";";
     for (const std::string& region : cluster_.regions()) {
       if (const std::string why = cluster_.replica(region).Unready(); !why.empty())
         what += " " + region + " is not ready: " + why + ";";
@@ -130,6 +145,7 @@ class Simulation {
     Keep(CheckLosers(cluster_, holdings_));
     Keep(CheckConflictCount(cluster_, holdings_, grace_ms));
     Keep(CheckDrained(cluster_));
+    if (group_) group_->Check(), Keep(CheckKept(cluster_, history_, Elapsed()));
     Keep(CheckLag(watch_.divergences(), history_.lag_bound_ms + kWatchMs));
     // After a restart the age is known by the calendar only, to within the skew bound.
     Keep(CheckGauge(watch_.divergences(), options_.cluster.gossip.interval_ms + kWatchMs +
@@ -241,8 +257,10 @@ class Simulation {
   Cluster cluster_;
   const std::int64_t start_wall_ms_;
   Workload workload_;
+  GroupOperator keeper_;
   Faults faults_;
   LinkWatch watch_;
+  std::optional<GroupWatch> group_;                       // in a world with a strict group
   Holdings holdings_;                                     // in the end
   std::map<std::string, std::int64_t> differs_since_ms_;  // by slot hash
 };

@@ -36,6 +36,7 @@ Fields WorkloadFields(WorkloadOptions& w) {
           {"release_percent", Into(w.release_percent)},
           {"stray_settle_percent", Into(w.stray_settle_percent)},
           {"late_retry_percent", Into(w.late_retry_percent)},
+          {"look_up_percent", Into(w.look_up_percent)},
           {"lease_ms", Into(w.lease_ms)}};
 }
 
@@ -65,6 +66,13 @@ Fields FaultFields(FaultOptions& f) {
           {"wild_jump_gap_ms", Into(f.wild_jump_gap_ms)},
           {"emptied_gap_ms", Into(f.emptied_gap_ms)},
           {"restored_gap_ms", Into(f.restored_gap_ms)},
+          {"replacements_max", Into(f.replacements_max)},
+          {"transfer_gap_ms", Into(f.transfer_gap_ms)},
+          {"dismissal_gap_ms", Into(f.dismissal_gap_ms)},
+          {"dismissals_max", Into(f.dismissals_max)},
+          {"leader_percent", Into(f.leader_percent)},
+          {"strike_percent", Into(f.strike_percent)},
+          {"sync_ms", Into(f.sync_ms)},
           {"skew_ms_max", Into(f.skew_ms_max)},
           {"drift_ms_max", Into(f.drift_ms_max)}};
 }
@@ -78,7 +86,11 @@ Fields GossipFields(GossipOptions& g) {
 }
 
 Fields ClusterFields(ClusterOptions& c) {
-  return {{"hot_bytes_max", Into(c.hot_bytes_max)}, {"forget_grace_ms", Into(c.forget_grace_ms)}};
+  return {{"hot_bytes_max", Into(c.hot_bytes_max)},
+          {"forget_grace_ms", Into(c.forget_grace_ms)},
+          {"strict_log_entries", Into(c.strict_log_entries)},
+          {"strict_append_bytes", Into(c.strict_append_bytes)},
+          {"strict_chunk_bytes", Into(c.strict_chunk_bytes)}};
 }
 
 const std::map<std::string, Fault::Kind, std::less<>> kKinds = {
@@ -91,7 +103,9 @@ const std::map<std::string, Fault::Kind, std::less<>> kKinds = {
     {"disk-full", Fault::Kind::kDiskFull},
     {"clock-jump", Fault::Kind::kClockJump},
     {"emptied-directory", Fault::Kind::kEmptied},
-    {"restored-backup", Fault::Kind::kRestored}};
+    {"restored-backup", Fault::Kind::kRestored},
+    {"transfer", Fault::Kind::kTransfer},
+    {"dismissed-member", Fault::Kind::kDismissed}};
 
 [[noreturn]] void Wrong(const std::string& what) {
   throw std::runtime_error(what);
@@ -123,8 +137,10 @@ void AddFault(const toml::table& table, RunOptions& options) {
   fault.other = table["other"].value_or(std::string());
   fault.amount = table["amount"].value_or(std::int64_t{0});
   const auto& regions = options.cluster.regions;
-  if (std::find(regions.begin(), regions.end(), fault.region) == regions.end())
+  const bool by_role = options.strict && (fault.region == "leader" || fault.region == "follower");
+  if (!by_role && std::find(regions.begin(), regions.end(), fault.region) == regions.end())
     Wrong("a fault names no region of the run: '" + fault.region + "'");
+  if (kind == "partition" && by_role) return options.faults.schedule.push_back(fault);
   if (kind != "partition") {
     const auto at = kKinds.find(kind);
     if (at == kKinds.end()) Wrong("unknown kind of fault: '" + kind + "'");
@@ -143,8 +159,8 @@ void AddFault(const toml::table& table, RunOptions& options) {
 }
 
 void Apply(const toml::table& root, RunOptions& options) {
-  static constexpr const char* kNames[] = {"about",  "quiet",  "safety_ms", "workload", "links",
-                                           "faults", "gossip", "cluster",   "fault"};
+  static constexpr const char* kNames[] = {"about", "strict", "quiet",  "safety_ms", "workload",
+                                           "links", "faults", "gossip", "cluster",   "fault"};
   for (const auto& [key, value] : root)
     if (std::none_of(std::begin(kNames), std::end(kNames),
                      [name_in_file = key.str()](const char* name) { return name_in_file == name; }))
@@ -168,15 +184,18 @@ fs::path Folder() {
 
 }  // namespace
 
-std::variant<RunOptions, std::string> LoadScenario(const std::string& place, std::uint64_t seed) {
-  RunOptions options = DrawOptions(seed);
-  if (place.empty()) return options;
+std::variant<RunOptions, std::string> LoadScenario(const std::string& place, std::uint64_t seed,
+                                                   bool strict) {
+  if (place.empty()) return DrawOptions(seed, strict);
   std::error_code error;
   const fs::path file = fs::exists(place, error) ? fs::path(place) : Folder() / (place + ".toml");
   if (!fs::exists(file, error)) return "no such scenario: " + place;
-  options.scenario = place;
+  RunOptions options;
   try {
-    Apply(toml::parse_file(file.string()), options);
+    const toml::table root = toml::parse_file(file.string());
+    options = DrawOptions(seed, root["strict"].value_or(strict));
+    options.scenario = place;
+    Apply(root, options);
   } catch (const std::exception& wrong) {
     return file.string() + ": " + wrong.what();
   }

@@ -9,11 +9,11 @@ VirtualScheduler::VirtualScheduler(std::int64_t wall_ms)
     : wall_offset_ms_(wall_ms - now_us_ / 1000) {}
 
 void VirtualScheduler::Item::Run() {
-  if (process && process->dead) return;
-  if (process && process->paused)
-    process->held.push_back(std::move(task));
-  else
-    task();
+  if (!process) return task();
+  if (process->dead) return;
+  if (process->paused) return process->held.push_back(std::move(task));
+  task();
+  if (process->watcher && !process->dead) process->watcher();
 }
 
 Scheduler::TimerId VirtualScheduler::AfterFor(Process process, std::int64_t delay_ms, Task task) {

@@ -19,6 +19,7 @@ struct SimulatedProcess {
   bool dead = false;
   bool paused = false;
   std::vector<Scheduler::Task> held;
+  std::function<void()> watcher;  // called when it has done something
 };
 
 /// The simulated implementation of Scheduler. Nothing runs until one of the Run calls is made, and

@@ -5,6 +5,8 @@
 #include <memory>
 
 #include "replica/api/digest.h"
+#include "replica/ledger/claims.h"
+#include "simulator/story_of_key.h"
 
 namespace once {
 namespace {
@@ -46,6 +48,24 @@ void Note(Operation& heard, const Answer& answer) {
   heard.answer_body = answer.outcome.body();
 }
 
+// What a look-up shows: the claim with the highest fence. One that is over by some clock, or was
+// released, may be gone for a begin and still be there to be seen: such a sight says nothing.
+void NoteSlot(const Slot& slot, std::int64_t now_ms, Operation& heard) {
+  heard.answer = Operation::Answer::kNotFound;
+  const Claim* last = nullptr;
+  for (const Claim& claim : slot.claims())
+    if (!last || claim.fence() > last->fence()) last = &claim;
+  if (!last) return;
+  heard.answer =
+      last->state() == PENDING ? Operation::Answer::kInFlight : Operation::Answer::kReplay;
+  if (last->state() == RELEASED || EndOf(*last) <= now_ms + 2 * kSkewBoundMs) return;
+  heard.run_id = last->run_id();
+  heard.fence = last->fence();
+  if (last->state() == PENDING) return;
+  heard.status = last->outcome().status();
+  heard.answer_body = last->outcome().body();
+}
+
 ClaimState StateOf(std::uint32_t status) {
   if (status == 0) return RELEASED;
   if (status >= 500) return RETRYABLE;
@@ -67,6 +87,8 @@ Workload::Workload(Cluster& cluster, WorkloadOptions options, std::uint64_t seed
     key.body = i + 1;
     key.run = Chance(options_.run_percent);
     key.workflow = static_cast<std::uint32_t>(random_.Below(kWorkflows.size()));
+    key.strict = StrictRoutes(cluster.options().strict_routes)
+                     .Contains(key.tenant, key.run ? kRunEndpoint : "");
     key.retention_ms = kDayMs;
     if (Chance(options_.never_expire_percent)) key.retention_ms = 0;
     if (Chance(options_.short_retention_percent))
@@ -136,42 +158,53 @@ Command Workload::MakeCommand(const Call& call) const {
   return command;
 }
 
-void Workload::Send(std::size_t operation, const std::string& region, Command command,
-                    std::function<void(const Answer&)> hear, std::function<void()> unheard) {
-  const auto pending = std::make_shared<bool>(true);
+std::function<bool()> Workload::Await(std::function<void()> unheard) {
   ++waiting_;
-  const auto over = [this, pending] {
+  auto over = [this, pending = std::make_shared<bool>(true)] {
     if (!*pending) return false;
     *pending = false;
     --waiting_;
     return true;
   };
-  cluster_.time().After(kPatienceMs, [over, unheard] {
+  cluster_.time().After(kPatienceMs, [over, unheard = std::move(unheard)] {
     if (over()) unheard();
   });
-  if (!cluster_.IsUp(region)) return;
-  cluster_.Submit(region, std::move(command),
-                  [this, over, hear = std::move(hear), operation](const Answer& answer) {
-                    if (!over()) return;
-                    Operation& heard = history_.operations[operation];
-                    heard.returned_ms = NowMillis();
-                    heard.life = cluster_.life(heard.region);
-                    heard.answer = Heard(answer.kind);
-                    if (heard.kind == Operation::Kind::kBegin) Note(heard, answer);
-                    hear(answer);
-                  });
+  return over;
 }
 
-void Workload::Begin(const Call& call) {
-  if (stopped_ && !call.probe) return;
+void Workload::Send(std::size_t operation, const std::string& region, Command command,
+                    std::function<void(const Answer&)> hear, std::function<void()> unheard) {
+  auto over = Await(std::move(unheard));
+  if (!cluster_.IsUp(region)) return;
+  cluster_.Submit(
+      region, std::move(command),
+      [this, over = std::move(over), hear = std::move(hear), operation](const Answer& answer) {
+        if (!over()) return;
+        Operation& heard = history_.operations[operation];
+        heard.returned_ms = NowMillis();
+        heard.life = cluster_.life(heard.region);
+        heard.answer = Heard(answer.kind);
+        if (heard.kind == Operation::Kind::kBegin) Note(heard, answer);
+        hear(answer);
+      });
+}
+
+Operation Workload::About(Operation::Kind kind, const Call& call, const std::string& region) const {
   const Key& key = keys_[call.key];
   Operation operation;
-  operation.kind = Operation::Kind::kBegin;
-  operation.region = call.region;
+  operation.kind = kind;
+  operation.region = region;
   operation.tenant = key.tenant;
   operation.key = key.name;
   operation.body = call.body;
   operation.retention_ms = key.retention_ms;
+  operation.strict = key.strict;
+  return operation;
+}
+
+void Workload::Begin(const Call& call) {
+  if (stopped_ && !call.probe) return;
+  Operation operation = About(Operation::Kind::kBegin, call, call.region);
   operation.lease_ms = options_.lease_ms;
   const std::size_t at = Record(std::move(operation));
   auto command = commands_.find({call.key, call.body});
@@ -185,6 +218,7 @@ void Workload::Begin(const Call& call) {
 
 void Workload::HearBegin(const Call& call, std::size_t operation, const Answer& answer) {
   const std::int64_t pause_ms = 50 + static_cast<std::int64_t>(random_.Below(800));
+  if (!answer.hash.empty()) LookUpLater(call, history_.operations[operation], answer.hash);
   switch (answer.kind) {
     case Answer::Kind::kExecute:
       return Execute(call, history_.operations[operation], answer.hash);
@@ -236,18 +270,11 @@ void Workload::Execute(const Call& call, const Operation& owned, const std::stri
 
 void Workload::SettleNow(const Call& call, const std::string& region, const Settle& settle,
                          int tries_left) {
-  const Key& key = keys_[call.key];
-  Operation operation;
-  operation.kind = Operation::Kind::kSettle;
-  operation.region = region;
-  operation.tenant = key.tenant;
-  operation.key = key.name;
-  operation.body = call.body;
+  Operation operation = About(Operation::Kind::kSettle, call, region);
   operation.run_id = settle.run_id();
   operation.fence = settle.fence();
   operation.status = settle.outcome().status();
   operation.answer_body = settle.outcome().body();
-  operation.retention_ms = key.retention_ms;
   const std::size_t at = Record(std::move(operation));
   Command command;
   *command.mutable_settle() = settle;
@@ -267,6 +294,36 @@ void Workload::SettleNow(const Call& call, const std::string& region, const Sett
           Again(call, 100 + static_cast<std::int64_t>(random_.Below(2000)));
       },
       again);
+}
+
+void Workload::LookUpLater(const Call& call, const Operation& begun, const std::string& hash) {
+  if (!begun.strict || begun.run_id.empty() || !Chance(options_.look_up_percent)) return;
+  const std::int64_t later_ms = static_cast<std::int64_t>(random_.Below(2000));
+  cluster_.time().After(later_ms, [this, call, region = AnyRegion(), run_id = begun.run_id, hash] {
+    if (!stopped_) LookUp(call, region, run_id, hash);
+  });
+}
+
+void Workload::LookUp(const Call& call, const std::string& region, const std::string& run_id,
+                      const std::string& hash) {
+  const std::size_t at = Record(About(Operation::Kind::kLookUp, call, region));
+  const auto over = Await([] {});
+  if (!cluster_.IsUp(region)) return;
+  const auto heard = [this, over, at](const Slot* slot) {
+    if (!over()) return;
+    history_.operations[at].returned_ms = NowMillis();
+    if (slot) NoteSlot(*slot, cluster_.time().WallMillis(), history_.operations[at]);
+  };
+  cluster_.Read(
+      region, run_id,
+      [heard, hash](Tables& tables) {
+        const Slot* const slot = tables.FindSlot(hash);
+        heard(slot ? slot : &Slot::default_instance());
+      },
+      [this, at, heard] {
+        history_.operations[at].answer = Operation::Answer::kUnavailable;
+        heard(nullptr);
+      });
 }
 
 void Workload::Probe(const std::string& region) {

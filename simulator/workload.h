@@ -40,6 +40,7 @@ class Workload {
     std::uint64_t body = 0;
     std::uint64_t retention_ms = 0;
     bool run = false;
+    bool strict = false;
     std::uint32_t workflow = 0;
   };
   struct Call {
@@ -55,8 +56,17 @@ class Workload {
   void HearBegin(const Call& call, std::size_t operation, const Answer& answer);
   void Execute(const Call& call, const Operation& owned, const std::string& hash);
   void SettleNow(const Call& call, const std::string& region, const Settle& settle, int tries_left);
+  /// Reads the claim in some region, later.
+  void LookUpLater(const Call& call, const Operation& begun, const std::string& hash);
+  void LookUp(const Call& call, const std::string& region, const std::string& run_id,
+              const std::string& hash);
   void Again(Call call, std::int64_t delay_ms);
   Command MakeCommand(const Call& call) const;
+  /// A new operation about the call's key.
+  Operation About(Operation::Kind kind, const Call& call, const std::string& region) const;
+  /// Waits for an answer; true for whoever comes first of that answer and the caller's patience,
+  /// after which `unheard` runs.
+  std::function<bool()> Await(std::function<void()> unheard);
   /// Sends it; `hear` gets the answer unless the caller has given up or the process died, and
   /// `unheard` runs in that case.
   void Send(std::size_t operation, const std::string& region, Command command,

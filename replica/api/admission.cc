@@ -106,10 +106,9 @@ void Api::Mutate(Call& call, Mutation mutation, std::int64_t admission_ms) {
   *command.mutable_mutation() = std::move(mutation);
   // Another region's slots change without this one being told: its answers are not kept.
   const bool keep = keyed && home.empty() && !call.as_problem;
-  const auto done = [this, respond = call.respond, tenant = call.who.tenant, endpoint, keyed, keep,
-                     fingerprint = command.mutation().begin().fingerprint(),
-                     changes = replays_.changes(),
-                     as_problem = call.as_problem](const Answer& answer) {
+  auto done = [this, respond = std::move(call.respond), tenant = call.who.tenant, endpoint, keyed,
+               keep, fingerprint = command.mutation().begin().fingerprint(),
+               changes = replays_.changes(), as_problem = call.as_problem](const Answer& answer) {
     CountAnswer(answer, tenant, endpoint);
     HttpReply reply = MutationReply(answer, keyed, as_problem);
     if (keep && answer.kind == Answer::Kind::kReplay)
@@ -119,9 +118,9 @@ void Api::Mutate(Call& call, Mutation mutation, std::int64_t admission_ms) {
   if (!home.empty()) {
     ForwardRequest request;
     request.set_command(command.SerializeAsString());
-    return forward_(home, std::move(request), done);
+    return forward_(home, std::move(request), std::move(done));
   }
-  Execute(std::move(command), WaitMillis(call.request), admission_ms, done);
+  Execute(std::move(command), WaitMillis(call.request), admission_ms, std::move(done));
 }
 
 // A run that is not known here yet may still be: its id says where it was made. Saying 404 for it
@@ -156,7 +155,7 @@ std::string Api::PeerWithCode(std::string_view code) const {
 // and a crash leaves a lease that runs out. The client may go away meanwhile; the work goes on.
 void Api::Execute(Command command, std::int64_t wait_ms, std::int64_t admission_ms,
                   Replica::Done done) {
-  if (admission_ms <= 0) return replica_.SubmitOrWait(std::move(command), wait_ms, done);
+  if (admission_ms <= 0) return replica_.SubmitOrWait(std::move(command), wait_ms, std::move(done));
   const auto second = [this, command, admission_ms, done](const Answer& reserved) {
     Command admitted = command;
     admitted.mutable_mutation()->set_admitted_fence(reserved.claim.fence());

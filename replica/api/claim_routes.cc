@@ -256,9 +256,9 @@ void Api::BeginClaim(Call& call) {
     begin.set_lease_ms(*seconds * 1000);
   }
   if (Replay(call, begin)) return;
-  const auto done = [this, respond = call.respond, tenant = call.who.tenant, endpoint = *endpoint,
-                     fingerprint = begin.fingerprint(), changes = replays_.changes(),
-                     as_problem = call.as_problem](const Answer& answer) {
+  auto done = [this, respond = std::move(call.respond), tenant = call.who.tenant,
+               endpoint = *endpoint, fingerprint = begin.fingerprint(),
+               changes = replays_.changes(), as_problem = call.as_problem](const Answer& answer) {
     CountAnswer(answer, tenant, endpoint);
     if (answer.kind == Answer::Kind::kExecute)
       return respond(ClaimReply(201, answer.claim, answer.hash, nullptr));
@@ -268,7 +268,7 @@ void Api::BeginClaim(Call& call) {
     KeepReplay(answer, fingerprint, changes, reply);
     respond(std::move(reply));
   };
-  replica_.SubmitOrWait(std::move(command), WaitMillis(call.request), done);
+  replica_.SubmitOrWait(std::move(command), WaitMillis(call.request), std::move(done));
 }
 
 void Api::GetClaim(Call& call) {
@@ -331,7 +331,7 @@ void Api::ReleaseClaim(Call& call) {
 
 void Api::SettleWith(Call& call, Command command, int status) {
   replica_.Submit(std::move(command),
-                  [this, status, respond = call.respond, tenant = call.who.tenant,
+                  [this, status, respond = std::move(call.respond), tenant = call.who.tenant,
                    as_problem = call.as_problem](const Answer& answer) {
                     using Kind = Answer::Kind;
                     if (answer.kind == Kind::kStaleFence)

@@ -11,20 +11,6 @@ namespace {
 
 namespace json = boost::json;
 
-const char* RoleName(EngineRole role) {
-  switch (role) {
-    case EngineRole::kStopped:
-      return "stopped";
-    case EngineRole::kFollower:
-      return "follower";
-    case EngineRole::kCandidate:
-      return "candidate";
-    case EngineRole::kLeader:
-      return "leader";
-  }
-  return "unknown";
-}
-
 json::object MemberJson(const EngineMember& member, const EngineStatus& status) {
   json::object shown = {{"member", member.name},
                         {"region", RegionOfMember(member.name)},
@@ -44,11 +30,13 @@ json::object StatusJson(StrictGroup& group) {
   json::array members;
   for (const EngineMember& member : status.members)
     members.emplace_back(MemberJson(member, status));
-  return {{"member", status.name},        {"role", RoleName(status.role)},
-          {"leader", status.leader},      {"term", status.term},
-          {"index", status.last},         {"committed", status.committed},
-          {"applied", status.applied},    {"refusedMessages", group.refused()},
-          {"members", std::move(members)}};
+  json::array other_rules;
+  for (const std::string& region : group.RegionsWithOtherRules()) other_rules.emplace_back(region);
+  return {{"member", status.name},         {"role", EngineRoleName(status.role)},
+          {"leader", status.leader},       {"term", status.term},
+          {"index", status.last},          {"committed", status.committed},
+          {"applied", status.applied},     {"refusedMessages", group.refused()},
+          {"members", std::move(members)}, {"otherRulesIn", std::move(other_rules)}};
 }
 
 // A list of names, or nothing.

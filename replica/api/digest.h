@@ -1,14 +1,14 @@
 // SHA-256 and the text forms of bytes. Every identity in the product is one of these digests, so
-// this sits on the hot path: the algorithm is looked up once and contexts are reused per thread.
+// this sits on the hot path.
 #pragma once
+
+#include <openssl/sha.h>
 
 #include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-
-struct evp_md_ctx_st;
 
 namespace once {
 
@@ -19,13 +19,10 @@ std::string_view Bytes(const Digest& digest);
 
 Digest Sha256(std::string_view bytes);
 
-/// SHA-256 over pieces. Stays on the thread that made it; ends with Finish.
+/// SHA-256 over pieces; ends with Finish.
 class Sha256Stream {
  public:
   Sha256Stream();
-  ~Sha256Stream();
-  Sha256Stream(const Sha256Stream&) = delete;
-  Sha256Stream& operator=(const Sha256Stream&) = delete;
 
   void Update(std::string_view bytes);
   /// The length of `part` (8 bytes, big endian), then `part`: a sequence of parts hashes
@@ -35,7 +32,7 @@ class Sha256Stream {
   Digest Finish();
 
  private:
-  evp_md_ctx_st* context_;
+  SHA256_CTX state_;
 };
 
 /// Appends `part` as UpdatePart would hash it.

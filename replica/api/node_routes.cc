@@ -1,5 +1,6 @@
 // What the node says about itself: capabilities, health, metrics, and the administrator's calls.
 #include <boost/json.hpp>
+#include <map>
 
 #include "replica/api/api.h"
 #include "replica/api/digest.h"
@@ -46,9 +47,24 @@ json::object CrossEngineOrdering(const Config& config) {
   return {{"supported", true}, {"orderingModel", "lamport"}};
 }
 
+// By endpoint. The document is public, so tenants are not named.
+json::array StrictRouteList(const Config& config) {
+  std::map<std::string, const char*> tenants;
+  for (const StrictRoute& route : config.strict_routes) {
+    const char*& which = tenants.emplace(route.endpoint, "some").first->second;
+    if (route.tenant == "*") which = "all";
+  }
+  json::array list;
+  for (const auto& [endpoint, which] : tenants)
+    list.push_back({{"endpoint", endpoint}, {"tenants", which}});
+  return list;
+}
+
 json::object CapabilityDocument(const Config& config) {
   json::array names;
-  for (const std::string& name : Metrics::Names(!config.peers.empty())) names.emplace_back(name);
+  for (const std::string& name :
+       Metrics::Names(!config.peers.empty(), !config.strict_routes.empty()))
+    names.emplace_back(name);
   json::array fixtures;
   if (config.test_seams)
     fixtures = {"conformance-noop", "conformance-idempotent", "conformance-cancellable",
@@ -70,6 +86,8 @@ json::object CapabilityDocument(const Config& config) {
       {"fixtures", fixtures},
       {"implementation", {{"name", "once"}, {"version", ONCE_VERSION}, {"region", config.region}}},
   };
+  if (!config.strict_routes.empty())
+    document["implementation"].as_object()["strictRoutes"] = StrictRouteList(config);
   for (const auto& [name, family] : families) document[name] = family;
   document["capabilities"] = std::move(families);
   return document;

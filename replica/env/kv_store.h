@@ -18,6 +18,7 @@ class KvBatch {
     std::optional<std::string> value;  // empty: delete
   };
 
+  void Reserve(std::size_t ops) { ops_.reserve(ops); }
   void Put(std::string key, std::string value) {
     bytes_ += key.size() + value.size();
     ops_.push_back({std::move(key), std::move(value)});

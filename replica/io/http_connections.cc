@@ -67,7 +67,9 @@ bool HttpConnections::Gather(std::shared_ptr<HttpSession> session) {
 }
 
 void HttpConnections::FlushGathered() {
-  for (const auto& session : std::exchange(gathered_, {})) session->Flush();
+  const auto gathered = std::exchange(gathered_, {});
+  for (const auto& session : gathered) session->Flush();
+  for (const auto& session : gathered) session->Resume();
 }
 
 template <class Action>

@@ -38,6 +38,8 @@ class HttpSession {
   virtual void Sweep() = 0;
   /// Sends the answers that were gathered.
   virtual void Flush() = 0;
+  /// Reads on, after Flush.
+  virtual void Resume() = 0;
   /// Closes when nothing is under way, otherwise after the current answer. A stream is ended.
   virtual void Finish() = 0;
   /// Closes now.
@@ -79,7 +81,9 @@ class HttpConnections {
 
   /// Notes that `session` has an answer to send. True for the first since the last FlushGathered:
   /// the caller sees to it that one follows when the event loop has handled what it holds. Sent
-  /// together, answers wake a client once; sent one by one, each may wake it anew.
+  /// together, answers wake a client once; sent one by one, each may wake it anew. Its session
+  /// reads on only when all are sent: the first clients have then said what is next, and reading
+  /// earlier would mostly find nothing.
   bool Gather(std::shared_ptr<HttpSession> session);
   void FlushGathered();
 

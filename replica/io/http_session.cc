@@ -44,6 +44,7 @@ class Session final : public HttpSession,
   void StartRefused() override;
   void Sweep() override;
   void Flush() override;
+  void Resume() override;
   void Finish() override;
   void Abort() override { Drop(); }
 
@@ -114,7 +115,8 @@ class Session final : public HttpSession,
   std::size_t sent_ = 0;
   std::string queue_;      // goes when out_ is sent
   bool writing_ = false;   // an asynchronous write is under way
-  bool gathered_ = false;  // Flush will be called
+  bool gathered_ = false;  // Flush and Resume will be called
+  bool resumes_ = false;   // Resume starts the read
   std::size_t wasted_bytes_ = 0;
   std::size_t body_bytes_ = 0;  // of a request that is arriving, counted in connections_
 };
@@ -176,6 +178,11 @@ void Session<Stream>::Flush() {
 }
 
 template <class Stream>
+void Session<Stream>::Resume() {
+  if (std::exchange(resumes_, false) && phase_ == Phase::kReading) StartRead();
+}
+
+template <class Stream>
 void Session<Stream>::Finish() {
   if (phase_ == Phase::kStreaming) return Close();
   if (phase_ == Phase::kHandshake) return Drop();
@@ -223,7 +230,10 @@ void Session<Stream>::AwaitBytes() {
                 : stage == RequestReader::Stage::kHead ? limits().header_deadline_ms
                                                        : limits().body_deadline_ms);
   }
-  StartRead();
+  if (gathered_)
+    resumes_ = true;
+  else
+    StartRead();
 }
 
 template <class Stream>

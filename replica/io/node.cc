@@ -16,6 +16,7 @@
 #include "replica/io/http_listener.h"
 #include "replica/io/key_file.h"
 #include "replica/io/log.h"
+#include "replica/io/open_files.h"
 #include "replica/io/region_key.h"
 #include "replica/io/rocks_store.h"
 #include "replica/io/tls.h"
@@ -311,11 +312,28 @@ void Node::Finish() {
   context_.stop();
 }
 
+/// Callers must not take the files that the store and the peers need. Empty, or why not to start.
+std::string FitConnections(Limits& limits) {
+  const std::size_t fit = RaiseOpenFiles(limits.connections_max);
+  if (fit == 0)
+    return "the limit on open files leaves none for connections: it must be above " +
+           std::to_string(kOwnFilesMax);
+  if (fit < limits.connections_max)
+    Log(LogLevel::kWarn, "fewer-connections",
+        {{"reason", "the limit on open files"}, {"connections_max", std::to_string(fit)}});
+  limits.connections_max = fit;
+  return "";
+}
+
 }  // namespace
 
 int RunNode(NodeOptions options, const std::function<void(std::uint16_t)>& ready) {
   // A peer that closed its socket is an error code of the write, not the end of the process.
   std::signal(SIGPIPE, SIG_IGN);
+  if (const std::string error = FitConnections(options.config.limits); !error.empty()) {
+    Log(LogLevel::kError, "start-failed", {{"reason", error}});
+    return 1;
+  }
   Node node(std::move(options));
   if (const std::string error = node.Open(); !error.empty()) {
     Log(LogLevel::kError, "start-failed", {{"reason", error}});

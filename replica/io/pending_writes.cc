@@ -1,19 +1,21 @@
 #include "replica/io/pending_writes.h"
 
+#include <xxhash.h>
+
 #include <algorithm>
 #include <utility>
 
 namespace once {
 
+std::size_t PendingWrites::Hash::operator()(std::string_view key) const {
+  return XXH3_64bits(key.data(), key.size());
+}
+
 void PendingWrites::Add(Batch batch) {
   for (const KvBatch::Op& op : batch->ops()) {
-    const auto [at, added] = newest_.try_emplace(op.key, &op);
-    if (added) continue;
     // The key must point into the batch that stays longest.
-    auto node = newest_.extract(at);
-    node.key() = op.key;
-    node.mapped() = &op;
-    newest_.insert(std::move(node));
+    newest_.erase(op.key);
+    newest_.emplace(op.key, &op);
   }
   batches_.push_back(std::move(batch));
 }

@@ -1,12 +1,12 @@
 // Batches that are visible but not in the tables yet.
 #pragma once
 
+#include <boost/unordered/unordered_flat_map.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "replica/env/kv_store.h"
@@ -29,9 +29,14 @@ class PendingWrites {
   std::vector<const KvBatch::Op*> Range(std::string_view from, std::string_view to) const;
 
  private:
+  struct Hash {
+    using is_avalanching = void;
+    std::size_t operator()(std::string_view key) const;
+  };
+
   std::deque<Batch> batches_;
   std::uint64_t dropped_ = 0;
-  std::unordered_map<std::string_view, const KvBatch::Op*> newest_;  // keys point into the ops
+  boost::unordered_flat_map<std::string_view, const KvBatch::Op*, Hash> newest_;  // into the ops
 };
 
 }  // namespace once

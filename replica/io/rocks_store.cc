@@ -22,6 +22,8 @@ namespace once {
 namespace {
 
 constexpr int kOpenFilesMax = 256;
+// Synced batches that wait for the tables: with so many the next sync waits behind them.
+constexpr int kCommitsPostedMax = 4;
 constexpr int kSmoothing = 8;  // a sync moves the smoothed latency by an eighth of the difference
 
 rocksdb::BlockBasedTableOptions TableOptions(const RocksStore::Options& options) {
@@ -281,12 +283,16 @@ void RocksStore::Sync(std::function<void(KvStatus)> done) {
     return;
   }
   syncing_ = true;
-  const bool small = unsynced_ops_ < options_.inline_sync_max_ops;
+  const bool small = unsynced_ops_ < options_.inline_apply_max_ops;
   Work work = TakeWork();
-  if (small && smoothed_sync_us_ < options_.inline_sync_max_us && commits_posted_ == 0)
-    return Run(std::move(work), done);
+  if (smoothed_sync_us_ < options_.inline_sync_max_us && commits_posted_ < kCommitsPostedMax) {
+    if (!Append(work, done)) return;
+    if (small && commits_posted_ == 0) return ApplyAlso(std::move(work));
+    return PostToCommitThread(
+        [this, work = std::move(work)]() mutable { ApplyAlso(std::move(work)); });
+  }
   PostToCommitThread([this, work = std::move(work), done = std::move(done)]() mutable {
-    Run(std::move(work), done);
+    if (Append(work, done)) ApplyAlso(std::move(work));
   });
 }
 
@@ -299,7 +305,7 @@ void RocksStore::PostToCommitThread(std::function<void()> task) {
   });
 }
 
-void RocksStore::Run(Work work, const std::function<void(KvStatus)>& done) {
+bool RocksStore::Append(const Work& work, const std::function<void(KvStatus)>& done) {
   const auto began = std::chrono::steady_clock::now();
   if (work.place.segment) {
     std::string payload;
@@ -318,7 +324,10 @@ void RocksStore::Run(Work work, const std::function<void(KvStatus)>& done) {
     if (*on_sync) (*on_sync)(sync_us);
     done(outcome);
   });
-  if (outcome != KvStatus::kOk) return;
+  return outcome == KvStatus::kOk;
+}
+
+void RocksStore::ApplyAlso(Work work) {
   unapplied_.push_back(std::move(work));
   ApplyAll();
 }
@@ -357,7 +366,10 @@ void RocksStore::Latch(const std::string& reason) {
 KvStatus RocksStore::Close() {
   if (!db_) return failed_ ? KvStatus::kFailed : KvStatus::kOk;
   if (commit_thread_) commit_thread_->join();
-  if (!failed_ && !unsynced_.empty()) Run(TakeWork(), [](KvStatus) {});
+  if (!failed_ && !unsynced_.empty()) {
+    Work work = TakeWork();
+    if (Append(work, [](KvStatus) {})) ApplyAlso(std::move(work));
+  }
   // What matters is in the log, or latched; tables that are not flushed cannot change that.
   db_->Close().PermitUncheckedError();
   db_.reset();

@@ -33,9 +33,8 @@ namespace once {
 ///
 /// Write puts a batch where reads see it; Sync writes all such batches to the log as one record,
 /// syncs it, reports, and then puts them into RocksDB, whose own log is off. While syncs are fast
-/// and batches small this happens on the calling thread, because a hop to another one costs half a
-/// fast sync again. Otherwise it moves to a commit thread, and the replica's thread takes in the
-/// next requests meanwhile.
+/// they happen on the calling thread, because a hop to another one and back costs as much as a fast
+/// sync. Slow syncs, and what is worth it of putting batches into RocksDB, move to a commit thread.
 ///
 /// Every batch carries its number into the tables, so a start knows which records of the log are
 /// missing there, and adds them.
@@ -52,9 +51,9 @@ class RocksStore : public KvStore {
   struct Options {
     bool create = true;  // false: a path without a store is an error, it was there before
     std::int64_t inline_sync_max_us = 1000;  // 0: always on the commit thread
-    /// A batch of this many puts and deletes is worth the hop to the commit thread: the replica's
-    /// thread takes in the next requests while the disk works.
-    std::size_t inline_sync_max_ops = 24;
+    /// A batch of this many puts and deletes goes into RocksDB on the commit thread: the replica's
+    /// thread answers its callers meanwhile.
+    std::size_t inline_apply_max_ops = 24;
     std::uint64_t space_reserve_bytes = 128u << 20;
     std::size_t write_buffer_bytes = 32u << 20;  // two of them, and a log of about that size
     std::size_t log_segment_bytes = 16u << 20;
@@ -99,7 +98,9 @@ class RocksStore : public KvStore {
   Work TakeWork();
   void PostToCommitThread(std::function<void()> task);
   // These run on either thread, one at a time.
-  void Run(Work work, const std::function<void(KvStatus)>& done);
+  /// Writes to the log, syncs, reports. True: it is durable.
+  bool Append(const Work& work, const std::function<void(KvStatus)>& done);
+  void ApplyAlso(Work work);
   void ApplyAll();
   void Latch(const std::string& reason);
 

@@ -211,13 +211,33 @@ Status WriteAheadLog::Restart(std::uint64_t last) {
 }
 
 Status WriteAheadLog::Reserve(std::size_t payload_bytes) {
+  MakeAhead();
   if (current_ && Fits(*current_, offset_, payload_bytes)) return Status::OK();
+  if (free_.empty() && ahead_.valid()) {
+    // One that could not be made is tried again below, and the reason told if it fails again.
+    if (auto segment = ahead_.get()) free_.push_back(std::move(segment));
+  }
   if (!free_.empty() && Fits(*free_.front(), kRecordsAt, payload_bytes)) return Status::OK();
-  Status status;
-  auto segment =
-      NewSegment(std::max(segment_bytes_, kRecordsAt + RecordBytes(payload_bytes)), status);
-  if (segment) free_.push_front(std::move(segment));
+  Status status = MakeDirectory();
+  if (!status.ok()) return status;
+  const std::size_t bytes = std::max(segment_bytes_, kRecordsAt + RecordBytes(payload_bytes));
+  if (auto segment = MakeFile(env_, NextPath(), bytes, status))
+    free_.push_front(std::move(segment));
   return status;
+}
+
+void WriteAheadLog::MakeAhead() {
+  if (!free_.empty() || ahead_.valid() || !current_ || offset_ < current_->bytes / 2) return;
+  ahead_ = std::async(std::launch::async, [this, path = NextPath()]() -> std::shared_ptr<Segment> {
+    Status ignored;
+    return MakeFile(env_, path, segment_bytes_, ignored);
+  });
+}
+
+std::string WriteAheadLog::NextPath() {
+  char name[32];
+  std::snprintf(name, sizeof name, "/%06zu.segment", ++last_file_);
+  return directory_ + name;
 }
 
 Status WriteAheadLog::MakeDirectory() {
@@ -229,32 +249,29 @@ Status WriteAheadLog::MakeDirectory() {
   return status.ok() ? parent->Fsync() : status;
 }
 
-std::shared_ptr<Segment> WriteAheadLog::NewSegment(std::size_t bytes, Status& status) {
-  status = MakeDirectory();
-  if (!status.ok()) return nullptr;
+std::shared_ptr<Segment> WriteAheadLog::MakeFile(rocksdb::Env& env, std::string path,
+                                                 std::size_t bytes, Status& status) {
   auto segment = std::make_shared<Segment>();
-  char name[32];
-  std::snprintf(name, sizeof name, "/%06zu.segment", last_file_ + 1);
-  segment->path = directory_ + name;
+  segment->path = std::move(path);
   segment->bytes = bytes;
   std::unique_ptr<rocksdb::WritableFile> file;
-  status = env_.NewWritableFile(segment->path, &file, rocksdb::EnvOptions());
+  status = env.NewWritableFile(segment->path, &file, rocksdb::EnvOptions());
   const std::string zeros(std::min<std::size_t>(bytes, 1u << 20), '\0');
-  for (std::size_t at = 0; status.ok() && at < bytes; at += zeros.size())
+  for (std::size_t at = 0; status.ok() && at < bytes; at += zeros.size()) {
     status = file->Append(Slice(zeros.data(), std::min(zeros.size(), bytes - at)));
-  if (status.ok()) status = file->Sync();
+    // Piece by piece: the sync of all at once would hold up the one that callers wait for.
+    if (status.ok()) status = file->Sync();
+  }
   if (status.ok()) status = file->Close();
   std::unique_ptr<rocksdb::Directory> directory;
-  if (status.ok()) status = env_.NewDirectory(directory_, &directory);
+  const std::string above = segment->path.substr(0, segment->path.rfind('/'));
+  if (status.ok()) status = env.NewDirectory(above, &directory);
   if (status.ok()) status = directory->Fsync();
   if (status.ok())
-    status = env_.NewRandomRWFile(segment->path, &segment->file, rocksdb::EnvOptions());
-  if (!status.ok()) {
-    env_.DeleteFile(segment->path).PermitUncheckedError();
-    return nullptr;
-  }
-  ++last_file_;
-  return segment;
+    status = env.NewRandomRWFile(segment->path, &segment->file, rocksdb::EnvOptions());
+  if (status.ok()) return segment;
+  env.DeleteFile(segment->path).PermitUncheckedError();
+  return nullptr;
 }
 
 WriteAheadLog::Place WriteAheadLog::Make(std::size_t payload_bytes, std::uint64_t last_batch) {

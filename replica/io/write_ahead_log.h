@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
@@ -63,7 +64,8 @@ class WriteAheadLog {
   rocksdb::Status Restart(std::uint64_t last);
 
   /// Makes room for a record with `payload_bytes`, by a new file if need be. Must have succeeded
-  /// before Make; NoSpace leaves everything as it was.
+  /// before Make; NoSpace leaves everything as it was. When the present file is half full and no
+  /// other is free, a thread begins to fill the next one with zeros, so that nobody waits for it.
   rocksdb::Status Reserve(std::size_t payload_bytes);
   /// The place of the next record, which holds the batches from the last one's end up to
   /// `last_batch`.
@@ -79,7 +81,11 @@ class WriteAheadLog {
  private:
   std::optional<std::string> ReadSegments(std::vector<std::shared_ptr<Segment>>& used);
   rocksdb::Status MakeDirectory();
-  std::shared_ptr<Segment> NewSegment(std::size_t bytes, rocksdb::Status& status);
+  std::string NextPath();
+  /// Null: `status` says why.
+  static std::shared_ptr<Segment> MakeFile(rocksdb::Env& env, std::string path, std::size_t bytes,
+                                           rocksdb::Status& status);
+  void MakeAhead();
 
   rocksdb::Env& env_;
   const std::string directory_;
@@ -90,7 +96,8 @@ class WriteAheadLog {
   std::uint64_t offset_ = 0;  // where the next record goes in `current_`
   std::uint64_t next_batch_ = 1;
   std::uint64_t next_ordinal_ = 1;
-  std::size_t last_file_ = 0;  // the highest number that a file's name has
+  std::size_t last_file_ = 0;                    // the highest number that a file's name has
+  std::future<std::shared_ptr<Segment>> ahead_;  // a file that a thread is making
 };
 
 }  // namespace once

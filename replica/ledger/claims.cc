@@ -27,7 +27,7 @@ void TakeUp(Claim& claim, const Begin& begin, std::int64_t now_ms, std::uint64_t
             const ClaimRules& rules) {
   claim.set_version(claim.version() + 1);
   claim.set_state(PENDING);
-  claim.set_fence(fence);
+  if (claim.fence() == 0 || !MutationOn("fence-not-rising")) claim.set_fence(fence);
   claim.set_lease_ms(begin.lease_ms());
   claim.set_lease_until_ms(SaturatingAdd(now_ms, static_cast<std::int64_t>(begin.lease_ms())));
   claim.set_lease_boot(rules.boot);

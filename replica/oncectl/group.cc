@@ -78,25 +78,47 @@ std::vector<View> AskAll(const GroupOptions& options) {
   return views;
 }
 
-int ShowMembers(GroupOptions& options) {
+// A learner takes part like a follower, and says so only in the list of members.
+std::string RoleOf(const View& view) {
+  const json::value* members = view.group.if_contains("members");
+  if (!members || !members->is_array() || members->as_array().empty()) return "no member";
+  for (const json::value& member : members->as_array())
+    if (member.at("member").as_string() == view.Text("member") &&
+        member.at("role").as_string() == "learner")
+      return "learner";
+  return view.Text("role");
+}
+
+void WarnOfOtherRules(const View& view) {
+  const json::value* regions = view.group.if_contains("otherRulesIn");
+  if (!regions || !regions->is_array()) return;
+  for (const json::value& region : regions->as_array())
+    std::cout << view.Text("member") << " has other [[strict]] rules than "
+              << region.as_string().c_str() << "\n";
+}
+
+// A line for each node, under its member's name or its region's.
+int ShowNodes(GroupOptions& options, bool names) {
   if (const std::string error = FindNodes(options); !error.empty()) return Fail(error);
   const std::vector<View> views = AskAll(options);
   std::int64_t last = 0;
   for (const View& view : views) last = std::max(last, view.Number("index"));
-  const auto row = [](const auto& member, const auto& role, const auto& term, const auto& index,
-                      const auto& applied, const auto& lag) {
-    std::cout << std::left << std::setw(44) << member << std::setw(11) << role << std::right
-              << std::setw(6) << term << std::setw(10) << index << std::setw(10) << applied
-              << std::setw(8) << lag << "\n";
+  const auto row = [names](const auto& who, const auto& role, const auto& term, const auto& index,
+                           const auto& applied, const auto& lag) {
+    std::cout << std::left << std::setw(names ? 44 : 12) << who << std::setw(11) << role
+              << std::right << std::setw(6) << term << std::setw(10) << index << std::setw(10)
+              << applied << std::setw(8) << lag << "\n";
   };
-  row("MEMBER", "ROLE", "TERM", "INDEX", "APPLIED", "LAG");
+  row(names ? "MEMBER" : "REGION", "ROLE", "TERM", "INDEX", "APPLIED", "LAG");
   for (const View& view : views) {
+    const std::string member = view.Text("member");
     if (view.error.empty())
-      row(view.Text("member"), view.Text("role"), view.Number("term"), view.Number("index"),
-          view.Number("applied"), last - view.Number("applied"));
+      row(names ? member : member.substr(0, member.find('/')), RoleOf(view), view.Number("term"),
+          view.Number("index"), view.Number("applied"), last - view.Number("applied"));
     else
       std::cout << view.url << "  " << view.error << "\n";
   }
+  for (const View& view : views) WarnOfOtherRules(view);
   return 0;
 }
 
@@ -144,8 +166,10 @@ void AddGroup(CLI::App& app, int& exit_code) {
     command->add_option("--key", options->key, "An administrator's key")->envname("ONCE_KEY");
     return command;
   };
-  add("members", "Show the strict group, a line for each node")->callback([options, &exit_code] {
-    exit_code = ShowMembers(*options);
+  add("members", "Show the strict group, a line for each node, by the members' names")
+      ->callback([options, &exit_code] { exit_code = ShowNodes(*options, true); });
+  add("status", "Show how far each region is in the strict group")->callback([options, &exit_code] {
+    exit_code = ShowNodes(*options, false);
   });
   add("found", "Found the strict group of all these nodes: once")->callback([options, &exit_code] {
     exit_code = Found(*options);

@@ -92,6 +92,10 @@ inline constexpr char kStrict = 'S';
 inline std::string Strict(std::string_view key) {
   return kStrict + std::string(key);
 }
+/// Which requests of a member the strict group has carried out.
+inline std::string Asker(std::string_view member) {
+  return "q" + std::string(member);
+}
 /// Which routes were strict at the last start.
 inline std::string StrictRoutes() {
   return "R";

@@ -5,10 +5,6 @@
 namespace once {
 namespace {
 
-// What a slot costs in the hot table beyond its serialized bytes: message objects, list and map
-// nodes, string headers. Measured with 1 M small claims; it only has to be about right.
-constexpr std::size_t kHotOverheadBytes = 900;
-
 template <typename Record>
 Record Parse(std::string_view bytes) {
   Record record;
@@ -19,8 +15,7 @@ Record Parse(std::string_view bytes) {
 
 }  // namespace
 
-Tables::Tables(KvStore& store, std::size_t hot_bytes_max)
-    : store_(store), hot_bytes_max_(hot_bytes_max) {
+Tables::Tables(KvStore& store, std::size_t hot_bytes_max) : store_(store), hot_(hot_bytes_max) {
   if (const auto bytes = store_.Get(keys::Head())) head_ = Parse<Head>(*bytes);
   if (head_.format() > kRecordFormat)
     throw KvUnreadable("its records have format " + std::to_string(head_.format()) +
@@ -29,90 +24,58 @@ Tables::Tables(KvStore& store, std::size_t hot_bytes_max)
 }
 
 Slot* Tables::FindSlot(std::string_view hash) {
-  if (const auto at = hot_.find(hash); at != hot_.end()) {
-    if (at->second->erased) return nullptr;
-    order_.splice(order_.begin(), order_, at->second);
-    return &at->second->slot;
-  }
+  if (HotSlot* const hot = hot_.Find(hash)) return hot->erased ? nullptr : &hot->slot;
   const auto bytes = store_.Get(keys::Slot(hash));
   if (!bytes) return nullptr;
   Slot slot = Parse<Slot>(*bytes);
-  const auto hot = Insert(hash);
-  hot->slot = std::move(slot);
-  hot->bytes = bytes->size();
-  hot_bytes_ += hot->bytes;
-  return &hot->slot;
+  HotSlot& hot = hot_.Insert(hash);
+  hot.slot = std::move(slot);
+  hot_.SetBytes(hot, bytes->size());
+  return &hot.slot;
 }
 
 Slot& Tables::NewSlot(std::string_view hash) {
-  const auto at = hot_.find(hash);
-  Check(at == hot_.end() || at->second->erased, "a slot is made once");
-  const auto hot = at == hot_.end() ? Insert(hash) : at->second;
+  HotSlot* hot = hot_.Find(hash);
+  Check(!hot || hot->erased, "a slot is made once");
+  if (!hot) hot = &hot_.Insert(hash);
   hot->erased = false;
-  hot->slot.Clear();
   head_.set_slots(head_.slots() + 1);
-  MarkDirty(hot);
+  MarkDirty(*hot);
   return hot->slot;
 }
 
 void Tables::Touch(std::string_view hash) {
-  const auto at = hot_.find(hash);
-  Check(at != hot_.end() && !at->second->erased, "only a slot that is there changes");
-  MarkDirty(at->second);
+  HotSlot* const hot = hot_.Find(hash);
+  Check(hot && !hot->erased, "only a slot that is there changes");
+  MarkDirty(*hot);
 }
 
 void Tables::EraseSlot(std::string_view hash) {
   if (!FindSlot(hash)) return;
-  const auto hot = hot_.find(hash)->second;
+  HotSlot& hot = *hot_.Find(hash);
   MarkDirty(hot);
-  hot->erased = true;
+  hot.erased = true;
   head_.set_slots(head_.slots() - 1);
-  head_.set_slot_bytes(head_.slot_bytes() - hot->bytes);
-  hot_bytes_ -= hot->bytes;
-  hot->bytes = 0;
-  hot->slot.Clear();
+  head_.set_slot_bytes(head_.slot_bytes() - hot.bytes);
+  hot_.SetBytes(hot, 0);
+  hot.slot.Clear();
 }
 
 std::uint64_t Tables::BatchOf(std::string_view hash) const {
-  const auto at = hot_.find(hash);
-  return at == hot_.end() ? 0 : at->second->batch;
+  const HotSlot* const hot = hot_.Peek(hash);
+  return hot ? hot->batch : 0;
 }
 
-Tables::Order::iterator Tables::Insert(std::string_view hash) {
-  Shrink();
-  order_.emplace_front();
-  order_.front().hash = hash;
-  hot_bytes_ += kHotOverheadBytes;
-  hot_.emplace(order_.front().hash, order_.begin());
-  return order_.begin();
-}
-
-void Tables::MarkDirty(Order::iterator hot) {
-  if (slot_listener_) slot_listener_(hot->hash);
-  if (!hot->dirty) {
-    hot->dirty = true;
-    dirty_.push_back(hot);
+void Tables::MarkDirty(HotSlot& hot) {
+  if (slot_listener_) slot_listener_(hot.hash);
+  if (!hot.dirty) {
+    hot.dirty = true;
+    dirty_.push_back(&hot);
   }
-  hot->batch = open_batch_;
-  const std::size_t bytes = hot->slot.ByteSizeLong();
-  head_.set_slot_bytes(head_.slot_bytes() + bytes - hot->bytes);
-  hot_bytes_ += bytes - hot->bytes;
-  hot->bytes = bytes;
-}
-
-// Cold slots go; those that the disk does not have yet stay. A few steps per insert keep the cost
-// of one command bounded.
-void Tables::Shrink() {
-  for (int step = 0; step < 4 && hot_bytes_ > hot_bytes_max_ && !order_.empty(); ++step) {
-    const auto last = std::prev(order_.end());
-    if (last->dirty || last->batch > synced_) {
-      order_.splice(order_.begin(), order_, last);
-      continue;
-    }
-    hot_bytes_ -= last->bytes + kHotOverheadBytes;
-    hot_.erase(last->hash);
-    order_.erase(last);
-  }
+  hot.batch = open_batch_;
+  const std::size_t bytes = hot.slot.ByteSizeLong();
+  head_.set_slot_bytes(head_.slot_bytes() + bytes - hot.bytes);
+  hot_.SetBytes(hot, bytes);
 }
 
 void Tables::ShipClaim(const std::string& hash, const std::string& run_id) {
@@ -130,17 +93,19 @@ KvStatus Tables::Flush() {
     shipped_.clear();
   }
   KvBatch batch;
-  for (const auto& hot : dirty_) {
+  batch.Reserve(dirty_.size() + pending_.size() + 1);
+  for (const HotSlot* hot : dirty_) {
     if (hot->erased)
       batch.Delete(keys::Slot(hot->hash));
     else
       batch.Put(keys::Slot(hot->hash), hot->slot.SerializeAsString());
   }
-  for (auto& [key, value] : pending_) {
-    if (value)
-      batch.Put(key, std::move(*value));
+  while (!pending_.empty()) {
+    auto entry = pending_.extract(pending_.begin());
+    if (entry.mapped())
+      batch.Put(std::move(entry.key()), std::move(*entry.mapped()));
     else
-      batch.Delete(key);
+      batch.Delete(std::move(entry.key()));
   }
   batch.Put(keys::Head(), head_.SerializeAsString());
   const KvStatus status = store_.Write(std::move(batch));
@@ -148,29 +113,23 @@ KvStatus Tables::Flush() {
     Rollback();
     return status;
   }
-  for (const auto& hot : dirty_) {
+  for (HotSlot* hot : dirty_) {
     hot->dirty = false;
-    if (!hot->erased) continue;
-    hot_bytes_ -= kHotOverheadBytes;
-    hot_.erase(hot->hash);
-    order_.erase(hot);
+    if (hot->erased) hot_.Erase(*hot);
   }
   dirty_.clear();
-  pending_.clear();
   head_dirty_ = false;
   ++open_batch_;
   return status;
 }
 
 void Tables::Rollback() {
-  hot_.clear();
-  order_.clear();
+  hot_.Clear();
   dirty_.clear();
   pending_.clear();
   shipment_.clear();
   shipped_.clear();
   head_dirty_ = false;
-  hot_bytes_ = 0;
   head_.Clear();
   if (const auto bytes = store_.Get(keys::Head())) head_ = Parse<Head>(*bytes);
   ++open_batch_;
@@ -327,7 +286,7 @@ void Tables::VisitSlots(
     const std::function<void(const std::string& hash, const Slot& slot)>& visit) {
   const std::string prefix = keys::Slot(std::string(1, static_cast<char>(first_byte)));
   std::map<std::string, const Slot*> changed;  // what the store does not have yet
-  for (const auto& hot : dirty_)
+  for (const HotSlot* hot : dirty_)
     if (hot->hash[0] == prefix[1]) changed[hot->hash] = hot->erased ? nullptr : &hot->slot;
   store_.Scan(prefix, keys::After(prefix), [&](std::string_view key, std::string_view value) {
     const std::string hash(key.substr(1));

@@ -1,23 +1,22 @@
 // Typed access to what the ledger stores, over the kv seam.
 //
 // Changes are visible to the ledger at once and reach the store as one batch per Flush. Until then
-// they live here: slots in the hot table (pinned while dirty), everything else in `pending_`.
+// they live here: slots in HotSlots, everything else in `pending_`.
 #pragma once
 
 #include <cstdint>
 #include <functional>
-#include <list>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "conflict/claim.pb.h"
 #include "replica/env/kv_store.h"
 #include "replica/ledger/records.pb.h"
+#include "replica/storage/hot_slots.h"
 #include "replica/storage/keys.h"
 
 namespace once {
@@ -132,34 +131,19 @@ class Tables {
   KvStatus Flush();
   /// Batches up to `batch` are durable. Until then their slots stay in memory: read back from the
   /// store, where they are visible already, they would pass for durable.
-  void Synced(std::uint64_t batch) { synced_ = batch; }
+  void Synced(std::uint64_t batch) { hot_.Synced(batch); }
 
   std::size_t hot_slots() const { return hot_.size(); }
 
  private:
-  struct Hot {
-    std::string hash;
-    Slot slot;
-    std::size_t bytes = 0;
-    std::uint64_t batch = 0;  // the last batch that carries a change of it
-    bool dirty = false;
-    bool erased = false;  // a dirty tombstone: answers "none" until the batch is written
-  };
-  using Order = std::list<Hot>;  // most recently used first
-
-  Order::iterator Insert(std::string_view hash);
-  void MarkDirty(Order::iterator hot);
-  void Shrink();
+  void MarkDirty(HotSlot& hot);
   std::optional<std::string> Read(const std::string& key);
   void Scan(const std::string& from, const std::string& to, const KvStore::Visitor& visit);
 
   KvStore& store_;
-  const std::size_t hot_bytes_max_;
   Head head_;
-  Order order_;
-  std::unordered_map<std::string_view, Order::iterator> hot_;  // keys point into Hot::hash
-  std::size_t hot_bytes_ = 0;
-  std::vector<Order::iterator> dirty_;
+  HotSlots hot_;
+  std::vector<HotSlot*> dirty_;
   std::map<std::string, std::optional<std::string>, std::less<>> pending_;
   std::function<void(const Shipment&)> shipper_;
   std::function<void()> rolled_back_;
@@ -168,7 +152,6 @@ class Tables {
   Shipment shipment_;
   std::set<std::pair<std::string, std::string>> shipped_;  // what shipment_ holds
   std::uint64_t open_batch_ = 1;
-  std::uint64_t synced_ = 0;
   bool head_dirty_ = false;
 };
 

@@ -33,6 +33,12 @@ class StateMachine {
 
 enum class EngineRole { kStopped, kFollower, kCandidate, kLeader };
 
+/// As operators know it.
+inline const char* EngineRoleName(EngineRole role) {
+  static constexpr const char* kNames[] = {"stopped", "follower", "candidate", "leader"};
+  return kNames[static_cast<int>(role)];
+}
+
 /// A member is named "region/identity".
 struct EngineMember {
   std::string name;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "conflict/mutation.h"
 #include "replica/strict/raft_message_check.h"
 
 namespace once {
@@ -49,6 +50,8 @@ NativeEngine::~NativeEngine() {
 
 void NativeEngine::Load() {
   RaftState stored = records_.Load(state_.applied());
+  if (MutationOn("applied-twice-after-restart") && stored.applied > stored.snapshot.index())
+    --stored.applied;
   raft_ = std::make_unique<Raft>(options_.member, options_.raft, std::move(stored), random_);
   ++epoch_;
 }

@@ -64,6 +64,9 @@ class NativeEngine : public Engine {
   bool Leads() const override { return raft_ && raft_->role() == RaftRole::kLeader; }
   std::string LeaderRegion() const override;
 
+  /// For whoever checks what Raft promises. Null: the member is silent.
+  const Raft* core() const { return raft_.get(); }
+
  private:
   struct Portion {
     std::uint64_t number;

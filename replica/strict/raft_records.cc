@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "conflict/mutation.h"
+
 namespace once {
 namespace {
 
@@ -21,6 +23,7 @@ RaftState RaftRecords::Load(std::uint64_t applied) {
   state.applied = applied;
   if (const auto bytes = tables_.ReadRaw(keys::LogPromises()))
     state.hard_state = Parse<HardState>(*bytes);
+  if (MutationOn("vote-forgotten")) state.hard_state.clear_voted_for();
   if (const auto bytes = tables_.ReadRaw(keys::LogBeginning()))
     state.snapshot = Parse<SnapshotMeta>(*bytes);
   first_ = state.snapshot.index() + 1;
@@ -54,7 +57,8 @@ void RaftRecords::Put(const RaftWork& work) {
     tables_.PutRaw(keys::LogEntry(entry->index()), entry->SerializeAsString());
   if (!work.entries.empty()) {
     const std::uint64_t end = work.entries.back()->index();
-    EraseEntries(end + 1, last_);  // the tail that another leader's entries replace
+    // The tail that another leader's entries replace.
+    if (!MutationOn("tail-left-on-disk")) EraseEntries(end + 1, last_);
     last_ = end;
   }
   if (work.hard_state) tables_.PutRaw(keys::LogPromises(), work.hard_state->SerializeAsString());

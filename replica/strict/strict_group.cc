@@ -2,11 +2,15 @@
 
 #include <utility>
 
+#include "conflict/mutation.h"
+
 namespace once {
 namespace {
 
 constexpr std::uint32_t kMessageFormat = 1;
 constexpr std::size_t kMessageBytesMax = 8u << 20;
+constexpr std::int64_t kStopUs = 1'000'000;
+constexpr std::int64_t kStopLookMs = 5;
 
 NativeEngineOptions EngineOptionsFor(const StrictOptions& options, std::uint64_t seed) {
   NativeEngineOptions engine = options.engine;
@@ -30,8 +34,9 @@ StrictGroup::StrictGroup(StrictWorld world, StrictOptions options)
                         Send(region, std::move(message));
                       }},
           EngineOptionsFor(options_, world_.entropy()), static_cast<StateMachine&>(*this))),
-      requests_(world_.scheduler, options_.answer_ms, options_.resend_ms, world_.entropy() >> 1,
-                [this](const std::vector<StrictRequest>& all) { return SendToLeader(all); }),
+      requests_(world_.scheduler, options_.answer_ms, options_.resend_ms,
+                MutationOn("request-numbers-reused") ? 0 : world_.entropy() >> 1,
+                [this](const std::vector<const StrictRequest*>& all) { return SendToLeader(all); }),
       proposals_(world_.scheduler, world_.clock, *engine_, world_.entropy, options_.terms),
       reads_(world_.scheduler, options_.answer_ms, world_.entropy() >> 1,
              [this](std::uint64_t read) { return AskLeader(read); }),
@@ -50,9 +55,22 @@ void StrictGroup::Start() {
   duties_.Start();
 }
 
-void StrictGroup::Stop() {
-  duties_.HandOver();
-  requests_.GiveUp();
+void StrictGroup::Stop(std::function<void()> stopped) {
+  StopBy(world_.scheduler.MonotonicMicros() + kStopUs, engine_->Leads(), std::move(stopped));
+}
+
+void StrictGroup::StopBy(std::int64_t deadline_us, bool led, std::function<void()> stopped) {
+  duties_.HandOver();  // again and again: the first one chosen may not answer
+  // One that is known to lead has been elected, and does not need this node's vote any more.
+  const bool succeeded = !led || (!engine_->Leads() && !engine_->LeaderRegion().empty());
+  const bool late = world_.scheduler.MonotonicMicros() >= deadline_us;
+  if (late || (succeeded && requests_.size() == 0)) {
+    requests_.GiveUp();
+    return stopped();
+  }
+  world_.scheduler.After(kStopLookMs, [this, alive = alive_, deadline_us, led, stopped] {
+    if (*alive) StopBy(deadline_us, led, stopped);
+  });
 }
 
 void StrictGroup::Submit(const Command& command, Done done) {
@@ -87,13 +105,15 @@ void StrictGroup::Read(std::function<void(Tables&)> read, std::function<void()> 
 }
 
 void StrictGroup::Apply(std::uint64_t index, const std::string& batch) {
-  state_.Apply(index, batch, [this](const StrictCommand& command, const Answer& answer) {
+  state_.Apply(index, batch, [this](const StrictAsker& asker, const StrictCommand& command,
+                                    const Answer& answer) {
     if (on_applied) on_applied(answer);
     if (!answer.run_id.empty()) duties_.Consider(answer.run_id);
-    if (command.region() != region_ || command.request() == 0) return;
+    if (asker.member() != options_.member) return;
     // At the size bound the group can promise nothing new, as without a majority.
     requests_.Applied(command.request(), answer.kind == Answer::Kind::kFull ? Answer() : answer);
   });
+  proposals_.Decided();
   reads_.Applied(index);
 }
 
@@ -107,6 +127,7 @@ bool StrictGroup::Install(std::uint64_t index, const std::string& snapshot) {
 
 void StrictGroup::LeaderChanged() {
   const bool leads = engine_->Leads();
+  if (!engine_->LeaderRegion().empty()) ++leaders_;
   proposals_.Forget();
   if (leads && !led_) duties_.TakeOver();
   led_ = leads;
@@ -114,20 +135,41 @@ void StrictGroup::LeaderChanged() {
   reads_.AskAgain();
 }
 
+StrictCounts StrictGroup::counts() const {
+  return {leaders_, proposals_.entries(), proposals_.commands(), forwarded_,
+          requests_.unavailable()};
+}
+
+std::vector<std::string> StrictGroup::RegionsWithOtherRules() const {
+  // Followers do not hear each other: what they once said would stand for ever.
+  const std::string leader = engine_->LeaderRegion();
+  std::vector<std::string> regions;
+  for (const auto& [region, rules] : rules_of_)
+    if (rules != options_.rules && (engine_->Leads() || region == leader))
+      regions.push_back(region);
+  return regions;
+}
+
 void StrictGroup::Send(const std::string& region, StrictMessage message) {
   message.set_format(kMessageFormat);
+  message.set_rules(options_.rules);
   world_.transport.Send(region, message.SerializeAsString());
 }
 
-bool StrictGroup::SendToLeader(const std::vector<StrictRequest>& requests) {
+bool StrictGroup::SendToLeader(const std::vector<const StrictRequest*>& requests) {
+  StrictMessage message;
+  StrictAsker& asker = *message.mutable_asker();
+  asker.set_member(options_.member);
+  asker.set_boot(world_.tables.head().boot());
+  asker.set_oldest(requests_.oldest());
   if (engine_->Leads()) {
-    for (const StrictRequest& request : requests) proposals_.Take(region_, request);
+    for (const StrictRequest* request : requests) proposals_.Take(asker, *request);
     return true;
   }
   const std::string leader = engine_->LeaderRegion();
   if (leader.empty()) return false;
-  StrictMessage message;
-  for (const StrictRequest& request : requests) *message.add_requests() = request;
+  for (const StrictRequest* request : requests) *message.add_requests() = *request;
+  forwarded_ += requests.size();
   Send(leader, std::move(message));
   return true;
 }
@@ -163,12 +205,14 @@ void StrictGroup::Receive(const std::string& from, const std::string& bytes) {
     ++refused_;
     return;
   }
+  if (message.rules() != 0) rules_of_[from] = message.rules();
   if (!message.engine().empty()) engine_->Receive(from, message.engine());
+  const bool true_asker = RegionOfMember(message.asker().member()) == from;
   for (const StrictRequest& request : message.requests()) {
-    if (request.request() == 0 || !IsCallersCommand(request.command()))
+    if (!true_asker || request.request() == 0 || !IsCallersCommand(request.command()))
       ++refused_;
     else if (engine_->Leads())
-      proposals_.Take(from, request);
+      proposals_.Take(message.asker(), request);
   }
   for (const std::uint64_t read : message.reads())
     if (engine_->Leads()) AnswerRead(from, read);

@@ -6,8 +6,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "replica/clock.h"
 #include "replica/env/scheduler.h"
@@ -27,10 +29,20 @@ namespace once {
 struct StrictOptions {
   std::string member;             // "region/identity"
   LedgerTerms terms;              // what this node's configuration says; in force while it leads
+  std::uint64_t rules = 0;        // StrictRoutes::Digest of this node's; 0: not told to others
   std::int64_t answer_ms = 2000;  // then a caller is told kUnavailable
   std::int64_t resend_ms = 500;
   std::size_t hot_bytes_max = 48u << 20;
   NativeEngineOptions engine;  // member and seed are filled in
+};
+
+/// What a node's part in the group came to since it started.
+struct StrictCounts {
+  std::uint64_t leaders = 0;      // how often another one was heard of, or became one itself
+  std::uint64_t entries = 0;      // that it proposed as leader
+  std::uint64_t commands = 0;     // in them
+  std::uint64_t forwarded = 0;    // its callers' requests that went to a leader elsewhere
+  std::uint64_t unavailable = 0;  // its callers' requests that got no answer in time
 };
 
 /// All outlive the group.
@@ -52,8 +64,9 @@ class StrictGroup : private StateMachine {
   ~StrictGroup() override;
 
   void Start();
-  /// Hands leadership over, if it has it, and tells callers that there will be no answer.
-  void Stop();
+  /// Hands leadership over, if it has it, and lets the next leader answer those who wait here;
+  /// whoever is left after a second is told that there will be no answer. Then calls `stopped`.
+  void Stop(std::function<void()> stopped);
 
   /// Carries a caller's command through the log. A stored final answer is given at once by any
   /// node. kUnavailable: there was no answer in time; it may have happened, and a retry with the
@@ -68,6 +81,12 @@ class StrictGroup : private StateMachine {
 
   Engine& engine() { return *engine_; }
   Tables& tables() { return state_.tables(); }
+  /// Requests of this node's callers that wait for their answer.
+  std::size_t waiting() const { return requests_.size(); }
+  StrictCounts counts() const;
+  /// Regions whose rules differ from this node's, so that what is strict there may be best-effort
+  /// here: of all that a leader hears of, or the leader's.
+  std::vector<std::string> RegionsWithOtherRules() const;
   /// Messages that no honest node sends, of all kinds.
   std::uint64_t refused() const { return refused_ + engine_->Status().refused; }
 
@@ -83,9 +102,10 @@ class StrictGroup : private StateMachine {
   Answer Recall(const Command& command);
   void Receive(const std::string& from, const std::string& bytes);
   void Send(const std::string& region, StrictMessage message);
-  bool SendToLeader(const std::vector<StrictRequest>& requests);
+  bool SendToLeader(const std::vector<const StrictRequest*>& requests);
   bool AskLeader(std::uint64_t read);
   void AnswerRead(const std::string& region, std::uint64_t read);
+  void StopBy(std::int64_t deadline_us, bool led, std::function<void()> stopped);
 
   StrictWorld world_;
   const StrictOptions options_;
@@ -98,6 +118,9 @@ class StrictGroup : private StateMachine {
   LeaderDuties duties_;
   bool led_ = false;
   std::uint64_t refused_ = 0;
+  std::uint64_t leaders_ = 0;
+  std::uint64_t forwarded_ = 0;
+  std::map<std::string, std::uint64_t> rules_of_;  // by region, as last heard
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

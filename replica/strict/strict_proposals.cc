@@ -1,5 +1,6 @@
 #include "replica/strict/strict_proposals.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace once {
@@ -9,6 +10,20 @@ constexpr std::uint32_t kBatchFormat = 1;
 constexpr std::size_t kBatchBytesMax = 256 << 10;
 constexpr std::size_t kProposedMax = 65'536;
 constexpr std::size_t kGatheredMax = 100'000;
+constexpr std::int64_t kPaceMs = 2;
+constexpr int kGatherRounds = 3;
+
+// In the batch's list, from 1. What the asker said last counts.
+std::uint32_t PlaceOf(const StrictAsker& asker, StrictBatch& batch) {
+  for (int i = 0; i < batch.askers_size(); ++i) {
+    StrictAsker& listed = *batch.mutable_askers(i);
+    if (listed.member() != asker.member() || listed.boot() != asker.boot()) continue;
+    listed.set_oldest(std::max(listed.oldest(), asker.oldest()));
+    return static_cast<std::uint32_t>(i) + 1;
+  }
+  *batch.add_askers() = asker;
+  return static_cast<std::uint32_t>(batch.askers_size());
+}
 
 }  // namespace
 
@@ -24,27 +39,50 @@ StrictProposals::~StrictProposals() {
   *alive_ = false;
 }
 
-void StrictProposals::Take(const std::string& region, const StrictRequest& request) {
+void StrictProposals::Take(const StrictAsker& asker, const StrictRequest& request) {
   if (proposed_.count(request.request())) return;
-  Add(region, request.request(), request.command());
+  Add(asker, request.request(), request.command());
 }
 
 void StrictProposals::TakeOwn(Command command) {
-  Add("", 0, std::move(command));
+  Add({}, 0, std::move(command));
 }
 
-void StrictProposals::Add(const std::string& region, std::uint64_t request, Command command) {
+void StrictProposals::Add(const StrictAsker& asker, std::uint64_t request, Command command) {
   if (!engine_.Leads() || gathered_.size() >= kGatheredMax) return;
-  StrictCommand& added = gathered_.emplace_back();
-  added.set_region(region);
+  StrictCommand& added = gathered_.emplace_back(Gathered{asker, {}}).command;
   added.set_request(request);
   *added.mutable_command() = std::move(command);
   for (int i = 0; i < 3; ++i) added.add_entropy(entropy_());
-  if (scheduled_) return;
-  scheduled_ = true;
-  scheduler_.Post([this, alive = alive_] {
+  ProposeSoon();
+}
+
+void StrictProposals::Decided() {
+  if (undecided_ > 0 && --undecided_ == 0) ProposeSoon();
+}
+
+void StrictProposals::ProposeSoon() {
+  if (gathering_ || gathered_.empty()) return;
+  if (undecided_ == 0) {
+    gathering_ = true;
+    return Gather(kGatherRounds);
+  }
+  if (pacing_) return;
+  pacing_ = true;
+  scheduler_.After(kPaceMs, [this, alive = alive_] {
     if (!*alive) return;
-    scheduled_ = false;
+    pacing_ = false;
+    if (!gathering_) Propose();
+  });
+}
+
+// Callers who were just answered come back within microseconds: a few turns of the event loop let
+// them in.
+void StrictProposals::Gather(int rounds) {
+  scheduler_.Post([this, alive = alive_, rounds] {
+    if (!*alive) return;
+    if (rounds > 1) return Gather(rounds - 1);
+    gathering_ = false;
     Propose();
   });
 }
@@ -63,16 +101,23 @@ bool StrictProposals::ProposeSome() {
   std::vector<std::uint64_t> numbers;
   std::unordered_set<std::uint64_t> here;
   for (std::size_t bytes = 0; !gathered_.empty() && bytes < kBatchBytesMax;) {
-    StrictCommand command = std::move(gathered_.front());
+    StrictCommand command = std::move(gathered_.front().command);
+    const StrictAsker asker = std::move(gathered_.front().asker);
     gathered_.pop_front();
     const std::uint64_t number = command.request();
     if (number != 0 && (proposed_.count(number) || !here.insert(number).second)) continue;
     bytes += command.ByteSizeLong();
-    if (number != 0) numbers.push_back(number);
+    if (number != 0) {
+      numbers.push_back(number);
+      command.set_asker(PlaceOf(asker, batch));
+    }
     *batch.add_commands() = std::move(command);
   }
   if (batch.commands_size() == 0) return true;
   if (!engine_.Propose(batch.SerializeAsString())) return false;
+  ++entries_;
+  ++undecided_;
+  commands_ += static_cast<std::uint64_t>(batch.commands_size());
   for (const std::uint64_t number : numbers)
     if (proposed_.insert(number).second) proposed_order_.push_back(number);
   while (proposed_order_.size() > kProposedMax) {
@@ -83,6 +128,7 @@ bool StrictProposals::ProposeSome() {
 }
 
 void StrictProposals::Forget() {
+  undecided_ = 0;
   proposed_.clear();
   proposed_order_.clear();
   gathered_.clear();

@@ -16,8 +16,10 @@
 
 namespace once {
 
-/// Everything that arrives until the event loop comes round is one entry, with one stamp. While the
-/// clock is unsafe nothing is proposed. What the engine refuses is dropped: who asked asks again.
+/// Everything that arrives while the last entry is being decided is one entry, with one stamp: an
+/// entry costs every member a sync and four messages, whatever is in it. Where deciding takes long,
+/// because members are far away, one follows another after 2 ms. While the clock is unsafe nothing
+/// is proposed. What the engine refuses is dropped: who asked asks again.
 class StrictProposals {
  public:
   /// All outlive it.
@@ -25,15 +27,26 @@ class StrictProposals {
                   std::function<std::uint64_t()> entropy, LedgerTerms terms);
   ~StrictProposals();
 
-  /// From a node of `region`. One that this leader has proposed already is passed over.
-  void Take(const std::string& region, const StrictRequest& request);
+  /// One that this leader has proposed already is passed over.
+  void Take(const StrictAsker& asker, const StrictRequest& request);
   /// The leader's own: expiry, steps of runs.
   void TakeOwn(Command command);
+  /// An entry was applied.
+  void Decided();
   /// Another leads: what was proposed here may be lost, and may be asked for again.
   void Forget();
 
+  std::uint64_t entries() const { return entries_; }    // proposed since the start
+  std::uint64_t commands() const { return commands_; }  // in them
+
  private:
-  void Add(const std::string& region, std::uint64_t request, Command command);
+  struct Gathered {
+    StrictAsker asker;  // empty: the leader's own
+    StrictCommand command;
+  };
+  void Add(const StrictAsker& asker, std::uint64_t request, Command command);
+  void ProposeSoon();
+  void Gather(int rounds);
   void Propose();
   bool ProposeSome();
 
@@ -42,10 +55,14 @@ class StrictProposals {
   Engine& engine_;
   std::function<std::uint64_t()> entropy_;
   const LedgerTerms terms_;
-  std::deque<StrictCommand> gathered_;
+  std::deque<Gathered> gathered_;
   std::unordered_set<std::uint64_t> proposed_;  // numbers of requests, the latest of them
   std::deque<std::uint64_t> proposed_order_;
-  bool scheduled_ = false;
+  bool gathering_ = false;       // the next entry comes in a few turns of the event loop
+  bool pacing_ = false;          // it comes after kPaceMs at the latest
+  std::uint64_t undecided_ = 0;  // entries
+  std::uint64_t entries_ = 0;
+  std::uint64_t commands_ = 0;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

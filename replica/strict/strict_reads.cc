@@ -3,6 +3,8 @@
 #include <utility>
 #include <vector>
 
+#include "conflict/mutation.h"
+
 namespace once {
 namespace {
 constexpr std::size_t kWaitingMax = 100'000;
@@ -34,7 +36,7 @@ void StrictReads::Known(std::uint64_t number, std::uint64_t index, std::uint64_t
   if (at == waiting_.end() || at->second.index) return;
   at->second.index = index;
   by_index_.emplace(index, number);
-  Applied(applied);
+  Applied(MutationOn("read-before-applied") ? index : applied);
 }
 
 void StrictReads::Applied(std::uint64_t index) {

@@ -17,11 +17,6 @@ Answer NoAnswer() {
   return answer;
 }
 
-// Twice is as good as once: a key or a fence sees to it.
-bool MayRepeat(const Command& command) {
-  return !command.has_mutation() || command.mutation().has_begin();
-}
-
 }  // namespace
 
 StrictRequests::StrictRequests(Scheduler& scheduler, std::int64_t answer_ms, std::int64_t resend_ms,
@@ -37,7 +32,7 @@ StrictRequests::~StrictRequests() {
 }
 
 void StrictRequests::Ask(const Command& command, Done done) {
-  if (waiting_.size() >= kWaitingMax) return done(NoAnswer());
+  if (waiting_.size() >= kWaitingMax) return Disappoint(done);
   const std::uint64_t number = ++last_number_;
   Waiting& waiting = waiting_[number];
   waiting.request.set_request(number);
@@ -45,7 +40,6 @@ void StrictRequests::Ask(const Command& command, Done done) {
   waiting.done = std::move(done);
   waiting.deadline_us = scheduler_.MonotonicMicros() + answer_us_;
   waiting.sent_us = 0;
-  waiting.once = !MayRepeat(command);
   unsent_.push_back(number);
   DispatchSoon();
   WatchSoon();
@@ -58,13 +52,17 @@ void StrictRequests::Applied(std::uint64_t number, const Answer& answer) {
 
 void StrictRequests::SendAgain() {
   unsent_.clear();
-  for (const auto& [number, waiting] : waiting_)
-    if (waiting.sent_us == 0 || !waiting.once) unsent_.push_back(number);
+  for (const auto& [number, waiting] : waiting_) unsent_.push_back(number);
   DispatchSoon();
 }
 
 void StrictRequests::GiveUp() {
-  for (auto& [number, waiting] : std::exchange(waiting_, {})) waiting.done(NoAnswer());
+  for (auto& [number, waiting] : std::exchange(waiting_, {})) Disappoint(waiting.done);
+}
+
+void StrictRequests::Disappoint(const Done& done) {
+  ++unavailable_;
+  done(NoAnswer());
 }
 
 // Posted: what the event loop already holds goes in one message.
@@ -80,14 +78,14 @@ void StrictRequests::DispatchSoon() {
 
 void StrictRequests::Dispatch() {
   while (!unsent_.empty()) {
-    std::vector<StrictRequest> requests;
+    std::vector<const StrictRequest*> requests;
     std::vector<Waiting*> sent;
     std::size_t bytes = 0;
     std::size_t taken = 0;
     for (; taken < unsent_.size() && bytes < kMessageBytesMax; ++taken) {
       const auto at = waiting_.find(unsent_[taken]);
       if (at == waiting_.end()) continue;
-      requests.push_back(at->second.request);
+      requests.push_back(&at->second.request);
       bytes += at->second.request.ByteSizeLong();
       sent.push_back(&at->second);
     }
@@ -112,10 +110,10 @@ void StrictRequests::Watch() {
   const std::int64_t now_us = scheduler_.MonotonicMicros();
   while (!waiting_.empty() && waiting_.begin()->second.deadline_us <= now_us) {
     auto late = waiting_.extract(waiting_.begin());
-    late.mapped().done(NoAnswer());
+    Disappoint(late.mapped().done);
   }
   for (auto& [number, waiting] : waiting_) {
-    if (waiting.once || waiting.sent_us == 0 || now_us - waiting.sent_us < resend_us_) continue;
+    if (waiting.sent_us == 0 || now_us - waiting.sent_us < resend_us_) continue;
     waiting.sent_us = 0;
     unsent_.push_back(number);
   }

@@ -14,14 +14,13 @@
 namespace once {
 
 /// A request goes to the leader, and again when there is another leader or no answer came: it keeps
-/// its number, so that whichever attempt is applied first answers the caller. One without a key
-/// goes once. After `answer_ms` the caller is told kUnavailable: if it was sent, the outcome is
-/// unknown.
+/// its number, by which the group carries it out once (applied_requests.h). After `answer_ms` the
+/// caller is told kUnavailable: if it was sent, the outcome is unknown.
 class StrictRequests {
  public:
   using Done = std::function<void(const Answer&)>;
   /// Takes requests to the leader; false when none is known, and nothing was sent.
-  using Send = std::function<bool(const std::vector<StrictRequest>&)>;
+  using Send = std::function<bool(const std::vector<const StrictRequest*>&)>;
 
   /// `first_number` differs from every other start of every node. `scheduler` outlives it.
   StrictRequests(Scheduler& scheduler, std::int64_t answer_ms, std::int64_t resend_ms,
@@ -37,6 +36,12 @@ class StrictRequests {
   void GiveUp();
 
   std::size_t size() const { return waiting_.size(); }
+  /// How many were told kUnavailable.
+  std::uint64_t unavailable() const { return unavailable_; }
+  /// No lower number is waited for.
+  std::uint64_t oldest() const {
+    return waiting_.empty() ? last_number_ + 1 : waiting_.begin()->first;
+  }
 
  private:
   struct Waiting {
@@ -44,8 +49,8 @@ class StrictRequests {
     Done done;
     std::int64_t deadline_us;
     std::int64_t sent_us;  // 0: not yet
-    bool once;
   };
+  void Disappoint(const Done& done);
   void DispatchSoon();
   void Dispatch();
   void WatchSoon();
@@ -60,6 +65,7 @@ class StrictRequests {
   std::deque<std::uint64_t> unsent_;
   bool dispatching_ = false;
   bool watching_ = false;
+  std::uint64_t unavailable_ = 0;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

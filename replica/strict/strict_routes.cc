@@ -1,6 +1,9 @@
 #include "replica/strict/strict_routes.h"
 
+#include <xxhash.h>
+
 #include <algorithm>
+#include <set>
 
 #include "replica/ledger/run_id.h"
 #include "replica/ledger/workflows.h"
@@ -65,6 +68,15 @@ std::string StrictRoutes::Text() const {
   for (const StrictRoute& route : routes_)
     text += keys::Part(route.tenant) + keys::Part(route.endpoint);
   return text;
+}
+
+std::uint64_t StrictRoutes::Digest() const {
+  std::set<std::string> rules;
+  for (const StrictRoute& route : routes_)
+    rules.insert(keys::Part(route.tenant) + keys::Part(Family(route.endpoint)));
+  std::string text;
+  for (const std::string& rule : rules) text += rule;
+  return std::max<std::uint64_t>(1, XXH3_64bits(text.data(), text.size()));
 }
 
 std::string StrictRoutes::TakeEffect(Tables& best_effort, Tables& strict) const {

@@ -1,6 +1,7 @@
 // Which slots, claims and runs belong to the strict group.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,8 @@ class StrictRoutes {
   bool empty() const { return routes_.empty(); }
   /// Everything is strict.
   bool all() const;
+  /// Equal for equal sets of rules, whatever their order; never 0.
+  std::uint64_t Digest() const;
 
   /// Compares with what was in force at the last start on this store. Empty and noted down for the
   /// next, or a sentence for the operator: a claim that is still kept would change its domain. May

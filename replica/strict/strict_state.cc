@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "conflict/mutation.h"
 #include "replica/api/digest.h"
 #include "replica/limits.h"
 #include "replica/strict/strict_routes.h"
@@ -55,6 +56,14 @@ std::optional<std::string_view> TakePart(std::string_view& bytes) {
   return part;
 }
 
+// Of a command of the leader's own, or of no valid place, nobody in particular.
+const StrictAsker& AskerOf(const StrictBatch& batch, const StrictCommand& command) {
+  const bool known =
+      command.asker() > 0 && static_cast<int>(command.asker()) <= batch.askers_size();
+  return known ? batch.askers(static_cast<int>(command.asker()) - 1)
+               : StrictAsker::default_instance();
+}
+
 }  // namespace
 
 bool IsCallersCommand(const Command& command) {
@@ -73,7 +82,7 @@ bool IsCallersCommand(const Command& command) {
 }
 
 StrictState::StrictState(Tables& outer, std::size_t hot_bytes_max)
-    : outer_(outer), store_(outer), tables_(store_, hot_bytes_max) {}
+    : outer_(outer), store_(outer), tables_(store_, hot_bytes_max), requests_(tables_) {}
 
 void StrictState::Apply(std::uint64_t index, const std::string& batch, const Answered& answered) {
   StrictBatch parsed;
@@ -89,6 +98,10 @@ void StrictState::Apply(std::uint64_t index, const std::string& batch, const Ans
       const bool own = command.command().has_advance_run() || command.command().has_expire_due();
       if ((!own && !IsCallersCommand(command.command())) || command.entropy_size() != kEntropyWords)
         continue;
+      const bool fresh = own || requests_.Add(AskerOf(parsed, command), command.request());
+      const bool again = MutationOn("request-carried-out-twice") ||
+                         (MutationOn("applied-twice-after-restart") && index <= applied());
+      if (!fresh && !again) continue;
       Stamp stamp{parsed.stamp_ms(), {}};
       std::copy(command.entropy().begin(), command.entropy().end(), stamp.entropy.begin());
       answer = ledger.Apply(command.command(), stamp);
@@ -96,17 +109,20 @@ void StrictState::Apply(std::uint64_t index, const std::string& batch, const Ans
   }
   tables_.head().set_format(kRecordFormat);
   tables_.head().set_applied(index);
+  requests_.Put();
   tables_.Flush();
   tables_.Synced(tables_.open_batch() - 1);  // what is decided is durable, whatever this disk does
   for (int i = 0; i < parsed.commands_size(); ++i)
-    answered(parsed.commands(i), answers[static_cast<std::size_t>(i)]);
+    answered(AskerOf(parsed, parsed.commands(i)), parsed.commands(i),
+             answers[static_cast<std::size_t>(i)]);
 }
 
 // A clock that is behind the leader's by the bound still stops in time.
 Answer StrictState::Recall(const Begin& begin, std::int64_t now_ms, std::int64_t skew_ms) {
   LedgerTerms terms;
   terms.set_skew_ms(skew_ms);
-  return Ledger(tables_, OptionsFor(terms)).Recall(begin, now_ms + 2 * skew_ms);
+  return Ledger(tables_, OptionsFor(terms))
+      .Recall(begin, MutationOn("recalled-for-ever") ? 0 : now_ms + 2 * skew_ms);
 }
 
 std::string StrictState::Snapshot() {

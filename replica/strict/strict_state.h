@@ -7,6 +7,7 @@
 
 #include "replica/ledger/ledger.h"
 #include "replica/storage/tables.h"
+#include "replica/strict/applied_requests.h"
 #include "replica/strict/nested_store.h"
 #include "replica/strict/strict.pb.h"
 
@@ -16,14 +17,16 @@ namespace once {
 /// open batch of the outer Tables, with the index of the entry that made them.
 class StrictState {
  public:
-  using Answered = std::function<void(const StrictCommand& command, const Answer& answer)>;
+  using Answered = std::function<void(const StrictAsker& asker, const StrictCommand& command,
+                                      const Answer& answer)>;
 
   /// `outer` outlives it. May throw KvUnreadable.
   StrictState(Tables& outer, std::size_t hot_bytes_max);
 
   /// Applies every command of the batch with the leader's stamp, then says what came of each. What
-  /// is not a batch, or not a command that a caller may give, changes nothing but the index: on
-  /// every member alike. May throw KvUnreadable, and must then be followed by Forget.
+  /// is not a batch, or not a command that a caller may give, or was carried out before
+  /// (kUnavailable: what came of it was said then), changes nothing but the index: on every member
+  /// alike. May throw KvUnreadable, and must then be followed by Forget.
   void Apply(std::uint64_t index, const std::string& batch, const Answered& answered);
   std::uint64_t applied() const { return tables_.head().applied(); }
 
@@ -36,7 +39,10 @@ class StrictState {
   /// Replaces them all. False, and no change: this is no snapshot as of `index`.
   bool Install(std::uint64_t index, const std::string& snapshot);
   /// Reads anew what the outer Tables has.
-  void Forget() { tables_.Rollback(); }
+  void Forget() {
+    tables_.Rollback();
+    requests_.Forget();
+  }
 
   Tables& tables() { return tables_; }
 
@@ -44,6 +50,7 @@ class StrictState {
   Tables& outer_;
   NestedStore store_;
   Tables tables_;
+  AppliedRequests requests_;
 };
 
 /// True if a node may ask for that in a caller's name.

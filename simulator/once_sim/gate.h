@@ -10,6 +10,7 @@ struct GateArguments {
   std::uint64_t seeds = 2000;
   unsigned jobs = 2;
   std::string only;
+  bool strict = false;  // only those of strict mode
 };
 
 /// Whether this is the build that has them.

@@ -25,6 +25,7 @@ struct RunArguments {
   std::uint64_t seed = 1;
   std::string scenario;
   std::string out;
+  bool strict = false;
 };
 
 void PrintViolations(const std::vector<once::Violation>& violations) {
@@ -34,7 +35,7 @@ void PrintViolations(const std::vector<once::Violation>& violations) {
 }
 
 int RunOne(const RunArguments& arguments) {
-  auto loaded = once::LoadScenario(arguments.scenario, arguments.seed);
+  auto loaded = once::LoadScenario(arguments.scenario, arguments.seed, arguments.strict);
   if (const std::string* wrong = std::get_if<std::string>(&loaded)) {
     std::fprintf(stderr, "once-sim: %s\n", wrong->c_str());
     return kCouldNotRun;
@@ -54,7 +55,7 @@ int RunOne(const RunArguments& arguments) {
   const bool pass = history.violations.empty();
   if (!pass)
     std::printf("reproduce: %s\n",
-                once::ReproduceCommand(options.seed, arguments.scenario).c_str());
+                once::ReproduceCommand(options.seed, arguments.scenario, arguments.strict).c_str());
   std::printf("%s trace %016llx\n", pass ? "pass" : "FAIL",
               static_cast<unsigned long long>(history.trace_hash));
   return pass ? kPass : kViolation;
@@ -95,12 +96,14 @@ int main(int argc, char** argv) {
   run->add_option("--seed", run_arguments.seed, "Decides everything")->capture_default_str();
   run->add_option("--scenario", run_arguments.scenario, "Name or file of a scenario");
   run->add_option("--out", run_arguments.out, "Folder for results, history and report");
+  run->add_flag("--strict", run_arguments.strict, "In a world with a strict group");
   once::SwarmArguments swarm_arguments;
   CLI::App* swarm = app.add_subcommand("swarm", "Run many seeds, each with its own mix of faults");
   swarm->add_option("--seeds", swarm_arguments.seeds, "How many")->capture_default_str();
   swarm->add_option("--first", swarm_arguments.first, "The first one")->capture_default_str();
   swarm->add_option("--jobs", swarm_arguments.jobs, "Processes")->capture_default_str();
   swarm->add_option("--scenario", swarm_arguments.scenario, "Name or file of a scenario");
+  swarm->add_flag("--strict", swarm_arguments.strict, "In worlds with a strict group");
   swarm->add_flag("--keep-going", swarm_arguments.keep_going, "Do not stop at a violation");
   CLI::App* list = app.add_subcommand("list", "Name the scenarios");
   std::string file;
@@ -114,6 +117,7 @@ int main(int argc, char** argv) {
     gate->add_option("--seeds", gate_arguments.seeds, "Within so many")->capture_default_str();
     gate->add_option("--jobs", gate_arguments.jobs, "Processes")->capture_default_str();
     gate->add_option("--only", gate_arguments.only, "This one");
+    gate->add_flag("--strict", gate_arguments.strict, "Only those of strict mode");
   }
   try {
     app.parse(argc, argv);

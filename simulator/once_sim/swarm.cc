@@ -26,10 +26,10 @@ struct Told {
   char failure[200] = {};  // empty: it passed
 };
 
-Told RunSeed(std::uint64_t seed, const std::string& scenario) {
+Told RunSeed(std::uint64_t seed, const std::string& scenario, bool strict) {
   Told told;
   told.seed = seed;
-  auto loaded = LoadScenario(scenario, seed);
+  auto loaded = LoadScenario(scenario, seed, strict);
   const History history = Simulate(std::get<RunOptions>(loaded));
   told.trace_hash = history.trace_hash;
   told.operations = history.operations.size();
@@ -49,7 +49,7 @@ Told RunSeed(std::uint64_t seed, const std::string& scenario) {
     begins.seed = arguments.first + i;
     std::strcpy(begins.failure, "begins");
     if (write(pipe, &begins, sizeof begins) != sizeof begins) _exit(2);
-    const Told told = RunSeed(arguments.first + i, arguments.scenario);
+    const Told told = RunSeed(arguments.first + i, arguments.scenario, arguments.strict);
     if (write(pipe, &told, sizeof told) != sizeof told) _exit(2);
   }
   _exit(0);
@@ -111,7 +111,7 @@ class Swarm {
     if (quiet_) return;
     std::printf("%sseed %llu FAIL %s\n  reproduce: %s\n", tty_ ? "\r\033[K" : "",
                 static_cast<unsigned long long>(seed), why,
-                ReproduceCommand(seed, arguments_.scenario).c_str());
+                ReproduceCommand(seed, arguments_.scenario, arguments_.strict).c_str());
     std::fflush(stdout);
   }
 
@@ -165,15 +165,16 @@ int RunSwarm(const SwarmArguments& arguments) {
     std::fprintf(stderr, "once-sim: --jobs and --seeds are at least 1\n");
     return 2;
   }
-  auto loaded = LoadScenario(arguments.scenario, arguments.first);
+  auto loaded = LoadScenario(arguments.scenario, arguments.first, arguments.strict);
   if (const std::string* wrong = std::get_if<std::string>(&loaded)) {
     std::fprintf(stderr, "once-sim: %s\n", wrong->c_str());
     return 2;
   }
-  std::printf(
-      "seeds %llu to %llu%s%s, %u processes\n", static_cast<unsigned long long>(arguments.first),
-      static_cast<unsigned long long>(arguments.first + arguments.seeds - 1),
-      arguments.scenario.empty() ? "" : ", scenario ", arguments.scenario.c_str(), arguments.jobs);
+  std::printf("seeds %llu to %llu%s%s%s, %u processes\n",
+              static_cast<unsigned long long>(arguments.first),
+              static_cast<unsigned long long>(arguments.first + arguments.seeds - 1),
+              arguments.strict ? ", strict" : "", arguments.scenario.empty() ? "" : ", scenario ",
+              arguments.scenario.c_str(), arguments.jobs);
   std::fflush(stdout);
   return Swarm(arguments, false).Run();
 }
@@ -184,8 +185,9 @@ std::optional<FoundFailure> FindFailure(const SwarmArguments& arguments) {
   return swarm.first();
 }
 
-std::string ReproduceCommand(std::uint64_t seed, const std::string& scenario) {
+std::string ReproduceCommand(std::uint64_t seed, const std::string& scenario, bool strict) {
   std::string command = "once-sim run --seed " + std::to_string(seed);
+  if (strict) command += " --strict";
   if (!scenario.empty()) command += " --scenario " + scenario;
   return command;
 }

@@ -12,6 +12,7 @@ struct SwarmArguments {
   std::uint64_t first = 1;
   unsigned jobs = 2;
   std::string scenario;
+  bool strict = false;
   bool keep_going = false;
 };
 
@@ -30,6 +31,6 @@ std::optional<FoundFailure> FindFailure(const SwarmArguments& arguments);
 int RunSwarm(const SwarmArguments& arguments);
 
 /// The exact command for one seed.
-std::string ReproduceCommand(std::uint64_t seed, const std::string& scenario);
+std::string ReproduceCommand(std::uint64_t seed, const std::string& scenario, bool strict);
 
 }  // namespace once

@@ -32,6 +32,7 @@ class Connection {
 
   std::uint64_t index = 0;      ///< of the request in flight
   std::int64_t started_ns = 0;  ///< when that request was begun
+  std::uint64_t begun = 0;      ///< requests, without the opening
 
  private:
   int descriptor_ = -1;

@@ -114,6 +114,8 @@ void Loop::Begin(Connection* connection, std::int64_t now_ns) {
   connection->index = limits_.population > 0 ? random_.Below(limits_.population) : issued_;
   connection->started_ns = now_ns;
   phase_.write(connection->index, &request_);
+  if (phase_.number) phase_.number(connection->begun, &request_);
+  ++connection->begun;
   connection->Send(request_);
   ++issued_;
   ++in_flight_;

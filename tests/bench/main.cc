@@ -1,4 +1,5 @@
-// once-load: puts one closed loop of load on Once, Redis or PostgreSQL and prints how fast it was.
+// once-load: puts one closed loop of load on Once, Redis, PostgreSQL or etcd and prints how fast it
+// was.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -21,9 +22,9 @@ struct Arguments {
 };
 
 void Declare(CLI::App* app, Arguments* arguments) {
-  app->add_option("system", arguments->system, "once, redis or postgres")
+  app->add_option("system", arguments->system, "once, redis, postgres or etcd")
       ->required()
-      ->check(CLI::IsMember({"once", "redis", "postgres"}));
+      ->check(CLI::IsMember({"once", "redis", "postgres", "etcd"}));
   app->add_option("job", arguments->job, "claim: new keys; replay: read settled keys")
       ->required()
       ->check(CLI::IsMember({"claim", "replay"}));
@@ -34,6 +35,8 @@ void Declare(CLI::App* app, Arguments* arguments) {
   app->add_option("--seed", arguments->workload.seed, "of the keys; random when left out");
   app->add_option("--api-key", arguments->workload.api_key, "once: the credential")
       ->envname("ONCE_API_KEY");
+  app->add_flag("--serializable", arguments->workload.serializable,
+                "etcd: reads that ask no other member");
   app->add_flag("--json", arguments->json, "print one line of JSON");
 
   app->option_defaults()->always_capture_default();
@@ -53,6 +56,7 @@ void Declare(CLI::App* app, Arguments* arguments) {
 Workload MakeWorkload(const Arguments& arguments) {
   if (arguments.system == "once") return OnceWorkload(arguments.workload);
   if (arguments.system == "redis") return RedisWorkload(arguments.workload);
+  if (arguments.system == "etcd") return EtcdWorkload(arguments.workload);
   return PostgresWorkload(arguments.workload);
 }
 
@@ -94,7 +98,8 @@ int Main(int argc, char** argv) {
   arguments.workload.population = 10'000;
   arguments.workload.answer_bytes = 500;
   arguments.workload.user = "postgres";
-  CLI::App app("Puts load on Once, Redis or PostgreSQL through one and the same client loop.");
+  CLI::App app(
+      "Puts load on Once, Redis, PostgreSQL or etcd through one and the same client loop.");
   Declare(&app, &arguments);
   CLI11_PARSE(app, argc, argv);
 

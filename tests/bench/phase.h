@@ -15,7 +15,7 @@ struct Reply {
   std::size_t bytes = 0;  ///< length on the wire; 0 while the answer is not complete
   bool error = false;     ///< the system refused the request
   std::string_view head;  ///< HTTP head, RESP first line, PostgreSQL command tag or error
-  std::string_view body;  ///< HTTP body, RESP bulk string, PostgreSQL's first row
+  std::string_view body;  ///< HTTP body, RESP bulk string, PostgreSQL's first row, gRPC message
 };
 
 /// Throws std::runtime_error when the input cannot be an answer of this protocol.
@@ -27,6 +27,9 @@ struct Phase {
   std::vector<std::string> opening;
   /// Replaces `out` by request number `index`.
   std::function<void(std::uint64_t index, std::string* out)> write;
+  /// May be empty. Puts in what differs between the requests of one connection: `ordinal` is 0 for
+  /// the first one after the opening.
+  std::function<void(std::uint64_t ordinal, std::string* out)> number;
   /// Whether the answer to request `index` is the one a correct system gives.
   std::function<bool(std::uint64_t index, const Reply&)> accept;
 };
@@ -52,7 +55,8 @@ struct WorkloadOptions {
   std::uint64_t seed = 0;          ///< keys differ between seeds
   std::uint64_t population = 0;    ///< replay: how many settled keys
   std::uint64_t answer_bytes = 0;  ///< replay: size of the stored answer
-  std::string address;             ///< once: the Host header
+  bool serializable = false;       ///< etcd: reads that ask no other member
+  std::string address;             ///< once and etcd: the Host header
   std::string api_key;             ///< once: the bearer credential
   std::string user;                ///< postgres: user, and database of the same name
 };
@@ -60,5 +64,6 @@ struct WorkloadOptions {
 Workload OnceWorkload(const WorkloadOptions& options);
 Workload RedisWorkload(const WorkloadOptions& options);
 Workload PostgresWorkload(const WorkloadOptions& options);
+Workload EtcdWorkload(const WorkloadOptions& options);
 
 }  // namespace once::load

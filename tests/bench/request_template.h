@@ -14,7 +14,7 @@ static_assert(kKeyHole.size() == 32 && kAmountHole.size() == 6);
 
 class RequestTemplate {
  public:
-  /// `text` holds kKeyHole at least once and kAmountHole at most once; only the first is filled.
+  /// `text` holds kKeyHole once or twice and kAmountHole at most once.
   RequestTemplate(std::string text, std::uint64_t seed);
 
   /// Replaces `out`. The same seed and index give the same bytes; keys are spread like random
@@ -25,6 +25,7 @@ class RequestTemplate {
   std::string text_;
   std::uint64_t seed_;
   std::size_t key_at_;
+  std::size_t key_again_at_;
   std::size_t amount_at_;
 };
 

@@ -150,6 +150,17 @@ TEST(CheckQuorum, WhileALeaderIsHeardOthersAreNotHelpedToDeposeIt) {
   EXPECT_TRUE(a.Answer(a.VoteFor("c", 9, 9, 9)).vote_reply().granted());
 }
 
+TEST(CheckQuorum, ALeaderThatAsksForVotesIsNotTakenForALeader) {
+  Group group;
+  group.Found({"a", "b", "c"});
+  group.Elect("a");
+  group.Crash("a");
+  group.Restart("a");  // the others have just heard it
+  while (group["a"].role() == RaftRole::kFollower) group.Tick("a");
+  group.Settle();
+  EXPECT_EQ(group["a"].role(), RaftRole::kLeader);
+}
+
 TEST(Identity, AMemberWithNothingIsSilent) {
   LoneMember a({});
   for (int i = 0; i < 100; ++i) a->Tick();

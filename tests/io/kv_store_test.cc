@@ -18,7 +18,8 @@ class KvStoreContract : public testing::Test {
   World world_;
 };
 
-using Worlds = testing::Types<MemoryWorld, RocksWorld, RocksCommitThreadWorld>;
+using Worlds =
+    testing::Types<MemoryWorld, RocksWorld, RocksCommitThreadWorld, RocksApplyThreadWorld>;
 TYPED_TEST_SUITE(KvStoreContract, Worlds);
 
 TYPED_TEST(KvStoreContract, AWriteIsVisibleAtOnce) {

@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "tests/io/faulty_file_system.h"
 #include "tests/io/store_worlds.h"
@@ -225,6 +227,28 @@ TEST(RocksStore, S_19_NothingSyncedIsLostWhenTablesAndLogsSwitch) {
   EXPECT_GE(CountKeys(world.store()), 1991u);
   world.Restart();
   EXPECT_GE(CountKeys(world.store()), 1991u);
+}
+
+TEST(RocksStore, TheNextFileOfTheLogIsMadeBeforeItIsNeeded) {
+  RocksWorld world({.log_segment_bytes = 64u << 10});
+  const fs::path next = world.path() / "log" / "000002.segment";
+  const auto write = [&](std::size_t bytes) {
+    ASSERT_EQ(PutOne(world.store(), "k", std::string(bytes, 'v')), KvStatus::kOk);
+    ASSERT_EQ(SyncNow(world), KvStatus::kOk);
+  };
+  write(20u << 10);
+  write(20u << 10);
+  EXPECT_FALSE(fs::exists(next));
+  write(1);  // finds the first file more than half full
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (!fs::exists(next) || fs::file_size(next) < 64u << 10) {
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+    std::this_thread::yield();
+  }
+  write(30u << 10);  // does not fit into the first
+  EXPECT_FALSE(fs::exists(world.path() / "log" / "000003.segment"));
+  world.Crash();
+  EXPECT_EQ(world.store().Get("k"), std::string(30u << 10, 'v'));
 }
 
 TEST(RocksStore, FilesOfTheLogAreUsedAgain) {

@@ -49,9 +49,44 @@ TEST(Simulation, EverySeedThatOnceFailedHolds) {
   }
 }
 
+TEST(Simulation, TheSameSeedGivesTheSameStrictTraceAndLookingChangesNothing) {
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    RunOptions options = DrawOptions(seed, true);
+    const History unseen = Simulate(options);
+    options.detailed = true;
+    const History again = Simulate(options);
+    EXPECT_EQ(unseen.trace_hash, again.trace_hash);
+    EXPECT_FALSE(unseen.leaders.empty());
+    EXPECT_TRUE(std::any_of(unseen.operations.begin(), unseen.operations.end(),
+                            [](const Operation& operation) { return operation.strict; }));
+  }
+}
+
+// One answer of a key that the bridge's ends cannot lead away from its leader.
+TEST(Simulation, S_03_InABridgeOneStrictLeaderStays) {
+  const History history = Simulate(std::get<RunOptions>(LoadScenario("strict-bridge", 7)));
+  EXPECT_TRUE(history.violations.empty()) << Said(history);
+  EXPECT_LE(history.leaders.size(), 2u);
+  EXPECT_LE(history.leaders.back().term, 2u);
+}
+
+TEST(Simulation, AStrictMinorityAdmitsNothing) {
+  const History history =
+      Simulate(std::get<RunOptions>(LoadScenario("strict-minority-refuses", 7)));
+  EXPECT_TRUE(history.violations.empty()) << Said(history);
+  std::size_t refused = 0;
+  for (const Operation& operation : history.operations) {
+    const bool cut = operation.invoked_ms > 4000 && operation.returned_ms < 25'900;
+    if (!operation.strict || operation.region != "us" || !cut) continue;
+    EXPECT_NE(operation.answer, Operation::Answer::kExecute) << operation.id;
+    refused += operation.answer == Operation::Answer::kUnavailable;
+  }
+  EXPECT_GT(refused, 0u);
+}
+
 TEST(Simulation, EveryScenarioHolds) {
   const std::vector<Scenario> scenarios = ListScenarios();
-  EXPECT_GE(scenarios.size(), 25u);
+  EXPECT_GE(scenarios.size(), 37u);
   for (const Scenario& scenario : scenarios) {
     const auto options = LoadScenario(scenario.name, 7);
     ASSERT_TRUE(std::holds_alternative<RunOptions>(options)) << std::get<std::string>(options);

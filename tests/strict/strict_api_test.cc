@@ -123,6 +123,44 @@ TEST_F(StrictApi, OW_MB_01_OW_MR_11_WhereAllIsStrictTheDocumentSaysSoWithBoundZe
   EXPECT_EQ(Text(family({{"*", "*"}}, SpecProfile::kV17), "crossRegion"), "reconciled-records");
 }
 
+TEST_F(StrictApi, OW_MR_11_TheDocumentListsStrictRoutesAndNoTenant) {
+  Config config;
+  config.peers = {{"us", "127.0.0.1:1"}};
+  config.strict_routes = {{"vault", "*"}, {"vault", "POST /pay"}, {"*", "POST /pay"}};
+  apis_["eu"] = std::make_unique<Api>(story_.cluster.replica("eu"), config, Credentials(), metrics_,
+                                      [](Severity, std::string_view, std::string_view) {});
+  const Reply document = Ask("eu", "GET", "/.well-known/openwop");
+  EXPECT_EQ(document.Json().at("implementation").at("strictRoutes"),
+            json::parse(R"([{"endpoint":"*","tenants":"some"},)"
+                        R"({"endpoint":"POST /pay","tenants":"all"}])"));
+  EXPECT_EQ(document.body.find("vault"), std::string::npos);
+}
+
+TEST_F(StrictApi, OW_N_10_EveryAdvertisedMetricOfTheGroupIsOnTheLeadersPage) {
+  const std::string leader = story_.Leader();
+  const std::string follower = story_.Followers()[0];
+  for (const std::string& region : {leader, follower})
+    ASSERT_EQ(Ask(region, "POST", "/v1/claims", region,
+                  R"({"endpoint":"POST /pay","request":{"amount":1}})")
+                  .status,
+              201);
+  const std::string page = Ask(leader, "GET", "/metrics").body;
+  int of_group = 0;
+  const json::value document = Ask(leader, "GET", "/.well-known/openwop").Json();
+  for (const json::value& name : document.at_pointer("/observability/metrics/names").as_array()) {
+    const std::string text(name.as_string());
+    if (!text.starts_with("once_strict_") || text == "once_strict_other_rules") continue;
+    ++of_group;
+    EXPECT_NE(page.find("# TYPE " + text + " "), std::string::npos) << text;
+  }
+  EXPECT_EQ(of_group, 13);
+  EXPECT_NE(page.find("once_strict_role{role=\"leader\"} 1"), std::string::npos);
+  EXPECT_NE(page.find("once_strict_commands_total 2"), std::string::npos);
+  EXPECT_NE(page.find("once_strict_lag_entries{peer=\"" + follower + "\"}"), std::string::npos);
+  EXPECT_NE(Ask(follower, "GET", "/metrics").body.find("once_strict_forwarded_total 1"),
+            std::string::npos);
+}
+
 TEST_F(StrictApi, TheGroupIsShownAndLeadershipHandedOver) {
   const std::string leader = story_.Leader();
   const std::string next = story_.Followers()[0];

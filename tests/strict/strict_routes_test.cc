@@ -33,6 +33,15 @@ TEST(StrictRoutes, TheRoutesOfARunGoWhereRunsAreMade) {
       Routes({{"*", "POST /v1/webhooks"}}).Contains("acme", "DELETE /v1/webhooks/{webhookId}"));
 }
 
+TEST(StrictRoutes, EqualRulesHaveEqualDigests) {
+  const std::uint64_t digest = StrictRoutes({{"acme", "*"}, {"*", "charge"}}).Digest();
+  EXPECT_EQ(StrictRoutes({{"*", "charge"}, {"acme", "*"}, {"acme", "*"}}).Digest(), digest);
+  EXPECT_NE(StrictRoutes({StrictRoute{"acme", "*"}}).Digest(), digest);
+  EXPECT_NE(StrictRoutes({{"acme", "charge"}, {"*", "*"}}).Digest(), digest);
+  EXPECT_NE(StrictRoutes(std::vector<StrictRoute>{}).Digest(), digest);
+  EXPECT_NE(StrictRoutes(std::vector<StrictRoute>{}).Digest(), 0u);
+}
+
 TEST(StrictRoutes, AnIdTellsItsDomain) {
   EXPECT_TRUE(IsStrictRunId(MintRunId(1000, kStrictRegion, 7)));
   EXPECT_FALSE(IsStrictRunId(MintRunId(1000, "eu", 7)));

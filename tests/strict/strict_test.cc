@@ -327,6 +327,42 @@ TEST(Strict, ARunIsCancelledFromAnyRegion) {
   EXPECT_EQ(story.Group("ap").tables().FindRun(run)->status(), RUN_CANCELLED);
 }
 
+// The simulator found that a begin which had been answered took the claim up once more, when its
+// message came again after the lease.
+TEST(Strict, ARequestThatComesAgainIsNotCarriedOutAgain) {
+  StrictStory story;
+  const std::string asker = story.Followers()[0];
+  const std::string leader = story.Leader();
+  std::vector<std::string> heard;
+  story.cluster.network().on_deliver = [&](const std::string& from, const std::string& to,
+                                           const std::string& message) {
+    StrictMessage parsed;
+    if (from == asker && to == leader && message[0] == '\0' &&
+        parsed.ParseFromString(message.substr(1)) && parsed.requests_size() > 0)
+      heard.push_back(message);
+  };
+  const Answer owned = story.Begin(asker, "k");
+  ASSERT_EQ(owned.kind, Kind::kExecute);
+  ASSERT_EQ(heard.size(), 1u);
+  story.cluster.network().on_deliver = nullptr;
+  // Another leader does not remember who asked the one before it.
+  story.Group(leader).engine().Transfer(asker + "/0");
+  ASSERT_EQ(story.AwaitLeader(leader), asker);
+  story.Group(asker).engine().Transfer(leader + "/0");
+  ASSERT_EQ(story.AwaitLeader(asker), leader);
+  story.Run(static_cast<std::int64_t>(story.cluster.options().lease_ms) + 100);
+  story.cluster.Crash(asker);
+  {
+    SimulatedTransport transport(story.cluster.network(), asker, story.cluster.time());
+    transport.Send(leader, heard[0]);
+    story.Run(500);
+  }
+  story.cluster.Restart(asker);
+  ASSERT_TRUE(story.AllEqual());
+  EXPECT_EQ(story.StrictSlot(leader, "k")->claims(0).fence(), owned.claim.fence());
+  EXPECT_EQ(story.Complete(leader, owned).kind, Kind::kDone);
+}
+
 TEST(Strict, S_58_WhatNoHonestNodeSendsIsCountedAndChangesNothing) {
   StrictStory story;
   const std::string leader = story.Leader();
@@ -342,6 +378,7 @@ TEST(Strict, S_58_WhatNoHonestNodeSendsIsCountedAndChangesNothing) {
   message.set_engine("\x0a\xff garbage");
   say(message);
   message.clear_engine();
+  message.mutable_asker()->set_member(hostile + "/0");
   StrictRequest& request = *message.add_requests();
   request.set_request(7);
   say(message);  // no command
@@ -352,9 +389,12 @@ TEST(Strict, S_58_WhatNoHonestNodeSendsIsCountedAndChangesNothing) {
   say(message);  // not a caller's
   request.mutable_command()->mutable_mutation()->set_tenant("acme");
   say(message);  // without an effect
+  *request.mutable_command() = BeginCommand("acme", "k", 1, 2000, 1000);
+  message.mutable_asker()->set_member(leader + "/0");
+  say(message);  // in another's name
   transport.Send(leader, std::string("\0\x0a\xff", 3));
   story.Run(100);
-  EXPECT_EQ(story.Group(leader).refused(), 7u);
+  EXPECT_EQ(story.Group(leader).refused(), 8u);
   EXPECT_EQ(story.BeginPatiently(leader, "k").kind, Kind::kExecute);
 }
 

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <boost/json.hpp>
+#include <fstream>
+
+#include "simulator/report_json.h"
 
 namespace once {
 namespace {
@@ -26,9 +29,14 @@ Operation::Answer AnswerTo(Operation::Kind kind, const HttpResult& result) {
       return begin ? Answer::kMismatch : Answer::kStaleFence;
     case 507:
       return Answer::kFull;
+    case 0:
+      return Answer::kNone;
+    case 503:
+      break;
     default:
-      return result.status == 0 ? Answer::kNone : Answer::kUnavailable;
+      ADD_FAILURE() << "answered " << result.status << ": " << result.body;
   }
+  return Answer::kUnavailable;
 }
 
 // A text of the body by its path; empty when there is none.
@@ -55,6 +63,7 @@ std::int64_t HistoryRecorder::NowMillis() const {
 }
 
 void HistoryRecorder::Add(Operation operation) {
+  operation.strict = strict_;
   const std::lock_guard lock(mutex_);
   history_.operations.push_back(std::move(operation));
 }
@@ -90,6 +99,15 @@ void HistoryRecorder::AddLost(const std::string& conflicts_page) {
   }
 }
 
+ProgramResult JudgeHistory(const History& history) {
+  const ScratchDirectory directory;
+  const std::string file = (directory.path() / "history.jsonl").string();
+  std::ofstream out(file);
+  WriteHistoryLines(history, out);
+  out.close();
+  return RunProgram({ProgramPath("once-sim"), "check-history", file});
+}
+
 History HistoryRecorder::Take() {
   std::stable_sort(
       history_.operations.begin(), history_.operations.end(),
@@ -102,7 +120,14 @@ History HistoryRecorder::Take() {
 
 RecordedCaller::RecordedCaller(HistoryRecorder& recorder, ClusterProcess& cluster,
                                std::string region)
-    : recorder_(recorder), region_(std::move(region)), caller_(cluster.Acme(region_)) {}
+    : recorder_(recorder), cluster_(cluster) {
+  GoTo(region);
+}
+
+void RecordedCaller::GoTo(const std::string& region) {
+  region_ = region;
+  caller_.reset(new Caller(cluster_.Acme(region)));
+}
 
 Operation RecordedCaller::Begin(const std::string& key, std::uint64_t body) {
   Operation operation;
@@ -115,7 +140,7 @@ Operation RecordedCaller::Begin(const std::string& key, std::uint64_t body) {
                                 {"leaseSeconds", kLeaseSeconds},
                                 {"retentionSeconds", kRetentionSeconds}};
   return Ask(std::move(operation),
-             [&] { return caller_.Post("/v1/claims", json::serialize(request), key); });
+             [&] { return caller_->Post("/v1/claims", json::serialize(request), key); });
 }
 
 Operation RecordedCaller::Settle(const Operation& begun, std::uint32_t status) {
@@ -130,7 +155,7 @@ Operation RecordedCaller::Settle(const Operation& begun, std::uint32_t status) {
       "answer of " + begun.run_id + " under fence " + std::to_string(begun.fence);
   const BegunClaim claim = owned_.at(begun.run_id);
   return Ask(operation, [&] {
-    return caller_.Settle(claim, operation.answer_body, static_cast<int>(status));
+    return caller_->Settle(claim, operation.answer_body, static_cast<int>(status));
   });
 }
 

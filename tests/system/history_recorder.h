@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <mutex>
 #include <string>
 
@@ -13,7 +14,12 @@ namespace once {
 /// Shared by all callers of one cluster; safe from any thread.
 class HistoryRecorder {
  public:
-  explicit HistoryRecorder(const Regions& regions) { history_.regions = regions; }
+  enum class Slots { kBestEffort, kStrict };
+
+  explicit HistoryRecorder(const Regions& regions, Slots slots = Slots::kBestEffort)
+      : strict_(slots == Slots::kStrict) {
+    history_.regions = regions;
+  }
 
   /// Since the recorder was made; the same clock for all.
   std::int64_t NowMillis() const;
@@ -29,14 +35,22 @@ class HistoryRecorder {
 
  private:
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  const bool strict_;
   std::mutex mutex_;
   History history_;
 };
+
+/// What `once-sim check-history` says about it.
+ProgramResult JudgeHistory(const History& history);
 
 /// A caller in one region whose begins and settles are recorded. One per thread.
 class RecordedCaller {
  public:
   RecordedCaller(HistoryRecorder& recorder, ClusterProcess& cluster, std::string region);
+
+  const std::string& region() const { return region_; }
+  /// From now on it asks that region, on a connection of its own. Claims go with it.
+  void GoTo(const std::string& region);
 
   /// `body` says what is asked: equal numbers are equal requests.
   Operation Begin(const std::string& key, std::uint64_t body);
@@ -47,8 +61,9 @@ class RecordedCaller {
   Operation Ask(Operation operation, const std::function<HttpResult()>& request);
 
   HistoryRecorder& recorder_;
-  const std::string region_;
-  Caller caller_;
+  ClusterProcess& cluster_;
+  std::string region_;
+  std::unique_ptr<Caller> caller_;
   std::map<std::string, BegunClaim> owned_;  // by run id
 };
 

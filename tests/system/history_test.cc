@@ -1,12 +1,10 @@
 // Real callers of real regions, through a cut and its heal; what they saw is judged by the checkers
 // of the simulator.
 #include <algorithm>
-#include <fstream>
 #include <random>
 #include <set>
 #include <thread>
 
-#include "simulator/report_json.h"
 #include "tests/system/history_recorder.h"
 
 namespace once {
@@ -79,13 +77,6 @@ class RecordedHistory : public testing::Test {
     recorder_.AddLost(cluster_.Acme("ap").Get("/v1/conflicts?limit=1000").body);
     return recorder_.Take();
   }
-  ProgramResult Judge(const History& history) {
-    const std::string file = (directory_.path() / "history.jsonl").string();
-    std::ofstream out(file);
-    WriteHistoryLines(history, out);
-    out.close();
-    return RunProgram({std::string(ONCE_BIN_DIR) + "/once-sim", "check-history", file});
-  }
   // Its region has said the same before: AskForAll was done twice.
   static Operation& LastReplay(History& history) {
     return *std::find_if(history.operations.rbegin(), history.operations.rend(),
@@ -95,14 +86,13 @@ class RecordedHistory : public testing::Test {
                          });
   }
 
-  ScratchDirectory directory_;
   ClusterProcess cluster_;
   HistoryRecorder recorder_{cluster_.regions()};
 };
 
 TEST_F(RecordedHistory, S_01_OW_MB_05_WhatCallersSawThroughACutHoldsAndACorruptedOneDoesNot) {
   const History history = Record();
-  const ProgramResult verdict = Judge(history);
+  const ProgramResult verdict = JudgeHistory(history);
   EXPECT_EQ(verdict.exit_code, 0) << verdict.out << verdict.err;
   EXPECT_EQ(verdict.out, "pass: " + std::to_string(history.operations.size()) + " operations\n");
   EXPECT_GT(history.lost.size(), 0u) << "both sides of the cut admitted";
@@ -110,18 +100,19 @@ TEST_F(RecordedHistory, S_01_OW_MB_05_WhatCallersSawThroughACutHoldsAndACorrupte
 
   History other_bytes = history;
   LastReplay(other_bytes).answer_body += "!";
-  EXPECT_EQ(Judge(other_bytes).exit_code, 1) << "one answer is not the one that was stored";
+  EXPECT_EQ(JudgeHistory(other_bytes).exit_code, 1) << "one answer is not the one that was stored";
 
   History admitted_twice = history;
   Operation& twice = LastReplay(admitted_twice);
   twice.answer = Operation::Answer::kExecute;
   twice.run_id = "ANOTHER";
   twice.status = 0;
-  EXPECT_EQ(Judge(admitted_twice).exit_code, 1) << "a key was given out again";
+  EXPECT_EQ(JudgeHistory(admitted_twice).exit_code, 1) << "a key was given out again";
 
   History another_survivor = history;
   LastReplay(another_survivor).run_id = "ZZZZZZZZZZZZZZZZZZZZZZZZZZ";
-  EXPECT_EQ(Judge(another_survivor).exit_code, 1) << "a region changed its mind to a higher run";
+  EXPECT_EQ(JudgeHistory(another_survivor).exit_code, 1)
+      << "a region changed its mind to a higher run";
 }
 
 }  // namespace

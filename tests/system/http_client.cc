@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 
 namespace once {
 namespace {
@@ -33,6 +34,11 @@ std::map<std::string, std::string> ParseHeaders(std::string_view head) {
       headers[Lower(line.substr(0, colon))] = line.substr(colon + 2);
   }
   return headers;
+}
+
+// With a deadline on the socket, a machine that is put to sleep and wakes breaks calls off.
+bool Interrupted() {
+  return errno == EINTR;
 }
 
 }  // namespace
@@ -82,6 +88,7 @@ bool HttpClient::SendBytes(std::string_view bytes) {
   while (connected() && !bytes.empty()) {
     const long sent = tls_ ? SSL_write(tls_, bytes.data(), static_cast<int>(bytes.size()))
                            : ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (sent < 0 && Interrupted()) continue;
     if (sent <= 0) return false;
     bytes.remove_prefix(static_cast<std::size_t>(sent));
   }
@@ -91,7 +98,10 @@ bool HttpClient::SendBytes(std::string_view bytes) {
 long HttpClient::ReadSome() {
   if (!connected()) return 0;
   char bytes[16 * 1024];
-  const long got = tls_ ? SSL_read(tls_, bytes, sizeof bytes) : ::recv(fd_, bytes, sizeof bytes, 0);
+  long got = 0;
+  do {
+    got = tls_ ? SSL_read(tls_, bytes, sizeof bytes) : ::recv(fd_, bytes, sizeof bytes, 0);
+  } while (got < 0 && Interrupted());
   if (got > 0) buffer_.append(bytes, static_cast<std::size_t>(got));
   return got;
 }

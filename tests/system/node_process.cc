@@ -26,6 +26,13 @@ std::string NodeProcess::AddKey(const std::string& tenant, const std::string& ac
   return made.key;
 }
 
+void NodeProcess::AcceptKeysOf(const NodeProcess& other) {
+  auto credentials = std::get<Credentials>(LoadCredentials(keys_file()));
+  const auto others = std::get<Credentials>(LoadCredentials(other.keys_file()));
+  for (const Credential& credential : others.all()) credentials.Add(credential);
+  Check(SaveCredentials(keys_file(), credentials).empty(), "the keys can be written");
+}
+
 void NodeProcess::RevokeKeys(const std::string& tenant, const std::string& actor) {
   auto credentials = std::get<Credentials>(LoadCredentials(keys_file()));
   for (const Credential& credential : std::vector<Credential>(credentials.all()))
@@ -41,7 +48,9 @@ void NodeProcess::Launch() {
                                setup.settings + "\n");
   log_start_ = Log().size();
   Program::Options options;
-  options.arguments = {ProgramPath("onced"), "--config", config_file()};
+  options.arguments = setup.wrapper;
+  for (const std::string& argument : {ProgramPath("onced"), std::string("--config"), config_file()})
+    options.arguments.push_back(argument);
   options.arguments.insert(options.arguments.end(), setup.arguments.begin(), setup.arguments.end());
   options.environment = setup.environment;
   options.directory = scratch_.path();

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -22,6 +23,7 @@ struct NodeSetup {
   std::string settings = "";                  // more sections, as TOML
   std::vector<std::string> arguments = {};    // behind --config
   std::vector<std::string> environment = {};  // NAME=value
+  std::vector<std::string> wrapper = {};      // a program, found in PATH, that runs the node
 };
 
 /// Listens on a port of its own. The log is kept over restarts. The destructor kills the process.
@@ -34,6 +36,8 @@ class NodeProcess {
   /// Adds a credential to the node's file and gives the key. A running node must reload.
   std::string AddKey(const std::string& tenant, const std::string& actor = "tester",
                      const std::vector<std::string>& scopes = {"runs", "claims"});
+  /// Every key of the other node is good here too.
+  void AcceptKeysOf(const NodeProcess& other);
   /// Revokes every credential of `tenant` with `actor`.
   void RevokeKeys(const std::string& tenant, const std::string& actor);
 
@@ -48,6 +52,7 @@ class NodeProcess {
   /// SIGTERM; the exit code.
   std::optional<int> Stop();
 
+  /// Of its last start; safe from any thread.
   std::uint16_t port() const { return port_; }
   std::string data_dir() const;
   std::string keys_file() const { return scratch_ / "keys.json"; }
@@ -65,7 +70,7 @@ class NodeProcess {
   ScratchDirectory scratch_;
   std::unique_ptr<Program> program_;
   std::size_t log_start_ = 0;
-  std::uint16_t port_ = 0;
+  std::atomic<std::uint16_t> port_ = 0;
 };
 
 /// The program `name` of this build.

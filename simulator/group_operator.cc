@@ -1,0 +1,77 @@
+#include "simulator/group_operator.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace once {
+namespace {
+
+constexpr std::int64_t kLookMs = 500;
+
+const EngineMember* Find(const EngineStatus& status, const std::string& name) {
+  const auto at = std::find_if(status.members.begin(), status.members.end(),
+                               [&name](const EngineMember& member) { return member.name == name; });
+  return at == status.members.end() ? nullptr : &*at;
+}
+
+}  // namespace
+
+void GroupOperator::Start() {
+  cluster_.time().After(kLookMs, [this] {
+    Look();
+    Start();
+  });
+}
+
+std::string GroupOperator::Leader() {
+  std::vector<std::string> leaders;
+  for (const std::string& region : cluster_.regions())
+    if (StrictGroup* const group = cluster_.group(region); group && group->engine().Leads())
+      leaders.push_back(region);
+  return leaders.empty() ? "" : leaders[random_.Below(leaders.size())];
+}
+
+bool GroupOperator::IsUnwanted(const std::string& member) {
+  const std::string region = RegionOfMember(member);
+  return dismissed_.count(region) > 0 || member != cluster_.Member(region);
+}
+
+// New ones come before old ones go, and vote when those are gone: of three voters, two of which are
+// well, two are needed at every moment.
+void GroupOperator::Look() {
+  const std::string leader = Leader();
+  if (leader.empty() || cluster_.IsPaused(leader)) return;
+  Engine& engine = cluster_.group(leader)->engine();
+  const EngineStatus status = engine.Status();
+  for (const std::string& region : cluster_.regions())
+    if (!dismissed_.count(region) && !Find(status, cluster_.Member(region)))
+      engine.Change({MemberChange::Kind::kAdd, cluster_.Member(region)});
+  bool tidy = true;
+  for (const EngineMember& member : status.members) {
+    if (!IsUnwanted(member.name)) continue;
+    tidy = false;
+    engine.Change({MemberChange::Kind::kRemove, member.name});
+  }
+  for (const EngineMember& member : status.members)
+    if (tidy && !member.voter) engine.Change({MemberChange::Kind::kPromote, member.name});
+}
+
+void GroupOperator::Transfer(const std::string& region) {
+  const std::string leader = Leader();
+  if (leader.empty() || cluster_.IsPaused(leader)) return;
+  cluster_.group(leader)->engine().Transfer(cluster_.Member(region));
+}
+
+std::string GroupOperator::Missing(const std::string& leader) {
+  const EngineStatus status = cluster_.group(leader)->engine().Status();
+  for (const EngineMember& member : status.members) {
+    if (IsUnwanted(member.name)) return member.name + " is still a member";
+    if (!member.voter) return member.name + " does not vote yet";
+  }
+  for (const std::string& region : cluster_.regions())
+    if (!dismissed_.count(region) && !Find(status, cluster_.Member(region)))
+      return cluster_.Member(region) + " is no member";
+  return "";
+}
+
+}  // namespace once

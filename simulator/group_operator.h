@@ -1,0 +1,47 @@
+// Who looks after the strict group: replaces members whose directories are lost, and takes members
+// out and in again when a fault wants that.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+
+#include "replica/env/random.h"
+#include "simulator/cluster.h"
+
+namespace once {
+
+/// Every region's present directory is to be a voter, nobody else a member. It asks whoever says to
+/// lead, perhaps a leader that is deposed and does not know it, for every step that is missing, and
+/// does not wait for one before it asks for the next: what must wait, the group refuses.
+class GroupOperator {
+ public:
+  /// `cluster` outlives it, and it every task of the cluster's scheduler.
+  GroupOperator(Cluster& cluster, std::uint64_t seed) : cluster_(cluster), random_(seed) {}
+
+  void Start();
+  /// What it does twice a second.
+  void Look();
+
+  /// The region's member goes, until Readmit.
+  void Dismiss(const std::string& region) { dismissed_.insert(region); }
+  void Readmit(const std::string& region) { dismissed_.erase(region); }
+  const std::set<std::string>& dismissed() const { return dismissed_; }
+  /// A leader is asked to hand over to the region's member.
+  void Transfer(const std::string& region);
+
+  /// The region that leads, as far as it knows; one of them at random; empty: none.
+  std::string Leader();
+  /// Empty, or how the group differs from what it should be, by `leader`'s word.
+  std::string Missing(const std::string& leader);
+
+ private:
+  /// A name in the membership that is no present directory, or a dismissed one.
+  bool IsUnwanted(const std::string& member);
+
+  Cluster& cluster_;
+  Random random_;
+  std::set<std::string> dismissed_;
+};
+
+}  // namespace once

@@ -1,0 +1,53 @@
+#include "simulator/raft_watch.h"
+
+#include <algorithm>
+
+namespace once {
+namespace {
+
+// "log matching: eu/0 in term 3, at 7" is said by log-matching.
+std::string CheckerOf(const std::string& broken) {
+  std::string checker = broken.substr(0, broken.find(':'));
+  std::replace(checker.begin(), checker.end(), ' ', '-');
+  return checker;
+}
+
+}  // namespace
+
+void RaftWatch::Forget(const std::string& region) {
+  const auto at = watched_.find(region);
+  if (at == watched_.end()) return;
+  invariants_.Restarted(at->second.member);
+  watched_.erase(at);
+}
+
+void RaftWatch::NotePromise(const std::string& region, const Raft& raft) {
+  const auto [at, first] = watched_.try_emplace(region);
+  Watched& was = at->second;
+  const bool leads = raft.role() == RaftRole::kLeader && was.role != RaftRole::kLeader;
+  const bool votes = raft.voted_for() != was.voted_for && !raft.voted_for().empty() &&
+                     raft.voted_for() != raft.name();
+  if (was.member != raft.name()) was.member = raft.name();
+  if (raft.voted_for() != was.voted_for) was.voted_for = raft.voted_for();
+  was.role = raft.role();
+  if (!first && (leads || votes) && on_promise) on_promise(region);
+}
+
+Violations RaftWatch::Observe(const std::string& region, std::int64_t now_ms) {
+  if (broken_) return {};
+  const Raft* const raft = cluster_.raft(region);
+  if (!raft) {
+    Forget(region);  // it will begin again from its disk
+    return {};
+  }
+  NotePromise(region, *raft);
+  const bool known = !history_.leaders.empty() && history_.leaders.back().term >= raft->term();
+  if (raft->role() == RaftRole::kLeader && !known)
+    history_.leaders.push_back({now_ms, region, raft->term()});
+  const std::string broken = invariants_.Observe(*raft);
+  if (broken.empty()) return {};
+  broken_ = true;
+  return {{CheckerOf(broken), broken, now_ms}};
+}
+
+}  // namespace once

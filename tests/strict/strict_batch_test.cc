@@ -1,0 +1,46 @@
+// How commands become entries: few where members are near, and one behind the other where they are
+// far.
+#include "tests/strict/strict_story.h"
+
+namespace once {
+namespace {
+
+class StrictBatch : public testing::Test {
+ protected:
+  // One new claim at the leader every millisecond; how many entries that took.
+  std::uint64_t ClaimEveryMillisecond(int claims) {
+    const std::uint64_t before = story_.Group(leader_).counts().entries;
+    int answered = 0;
+    for (int i = 0; i < claims; ++i) {
+      story_.cluster.Submit(leader_, BeginCommand("acme", "k" + std::to_string(i), 1, 2000, 60'000),
+                            [&](const Answer& answer) {
+                              EXPECT_EQ(answer.kind, Answer::Kind::kExecute);
+                              ++answered;
+                            });
+      story_.Run(1);
+    }
+    EXPECT_TRUE(story_.cluster.time().RunUntil([&] { return answered == claims; }, 10'000));
+    return story_.Group(leader_).counts().entries - before;
+  }
+
+  StrictStory story_;
+  const std::string leader_ = story_.Leader();
+};
+
+TEST_F(StrictBatch, ClaimsOfOneMomentAreOneEntry) {
+  const std::uint64_t before = story_.Group(leader_).counts().entries;
+  int answered = 0;
+  for (int i = 0; i < 100; ++i)
+    story_.cluster.Submit(leader_, BeginCommand("acme", "k" + std::to_string(i), 1, 2000, 60'000),
+                          [&](const Answer&) { ++answered; });
+  ASSERT_TRUE(story_.cluster.time().RunUntil([&] { return answered == 100; }, 10'000));
+  EXPECT_EQ(story_.Group(leader_).counts().entries, before + 1);
+}
+
+TEST_F(StrictBatch, EntriesDoNotWaitForEachOthersTrips) {
+  story_.cluster.network().SetRules({.delay_ms = 40, .jitter_ms = 0});
+  EXPECT_GT(ClaimEveryMillisecond(400), 100u) << "400 ms are five trips";
+}
+
+}  // namespace
+}  // namespace once

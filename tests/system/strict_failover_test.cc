@@ -1,0 +1,185 @@
+// The strict group loses its leader under load, in every way in which a process can be lost; then
+// all callers' histories are judged.
+#include <gmock/gmock.h>
+
+#include <csignal>
+#include <iostream>
+#include <stdexcept>
+
+#include "simulator/story_of_key.h"
+#include "tests/system/namespace_network.h"
+#include "tests/system/strict_cluster.h"
+#include "tests/system/strict_load.h"
+
+namespace once {
+namespace {
+
+constexpr std::size_t kSome = 40;  // admissions, so that the load is known to flow
+
+class StrictFailover : public testing::Test {
+ protected:
+  void Prepare(std::unique_ptr<RegionNetwork> network, bool fault_injection) {
+    cluster_ = std::make_unique<StrictCluster>(std::move(network), fault_injection);
+    ASSERT_TRUE(cluster_->Start());
+    recorder_ =
+        std::make_unique<HistoryRecorder>(cluster_->regions(), HistoryRecorder::Slots::kStrict);
+    load_ = std::make_unique<StrictLoad>(cluster_->nodes(), *recorder_, cluster_->regions());
+    ASSERT_TRUE(load_->AwaitAdmissions(kSome));
+    leader_ = cluster_->AwaitLeaderAmong(cluster_->regions());
+    ASSERT_FALSE(leader_.empty());
+    others_ = cluster_->OthersThan(leader_);
+  }
+
+  // How long a caller of the majority who asks now waits to be given its claim.
+  void MeasureRecovery(const std::string& what) {
+    RecordedCaller caller(*recorder_, cluster_->nodes(), others_[0]);
+    const std::int64_t lost_ms = recorder_->NowMillis();
+    ASSERT_TRUE(WaitUntil([&] {
+      return caller.Begin("asked when the leader was lost", 1).answer ==
+             Operation::Answer::kExecute;
+    }));
+    const std::int64_t took_ms = recorder_->NowMillis() - lost_ms;
+    RecordProperty("recovery_ms", std::to_string(took_ms));
+    std::cout << "leader " << what << ": a claim was given again after " << took_ms << " ms\n";
+  }
+
+  // The load ends; nobody got a wrong answer, every success is replayed everywhere, and the whole
+  // history is one that a single ledger could have given.
+  void ExpectAllKept() {
+    load_->Finish();
+    EXPECT_THAT(load_->failures(), testing::IsEmpty());
+    ASSERT_TRUE(cluster_->AwaitAgreement(cluster_->regions()));
+    const auto settled = load_->settled();
+    EXPECT_FALSE(settled.empty());
+    for (const std::string& region : cluster_->regions()) {
+      RecordedCaller caller(*recorder_, cluster_->nodes(), region);
+      for (const auto& [key, run] : settled) {
+        const Operation told = caller.Begin(key, 1);
+        ASSERT_EQ(told.answer, Operation::Answer::kReplay) << region << " " << key;
+        ASSERT_EQ(told.run_id, run) << region << " " << key;
+      }
+    }
+    const History history = recorder_->Take();
+    const ProgramResult verdict = JudgeHistory(history);
+    EXPECT_EQ(verdict.exit_code, 0) << verdict.out << verdict.err;
+    std::cout << history.operations.size() << " operations; 503: " << load_->refused()
+              << ", connections lost: " << load_->unanswered() << "\n";
+  }
+
+  std::unique_ptr<StrictCluster> cluster_;
+  std::unique_ptr<HistoryRecorder> recorder_;
+  std::unique_ptr<StrictLoad> load_;
+  std::string leader_;
+  Regions others_;
+};
+
+TEST_F(StrictFailover, S_19_OW_MR_11_ALeaderThatIsKilledIsReplacedAndNothingIsLost) {
+  ASSERT_NO_FATAL_FAILURE(Prepare(MakeLoopbackNetwork(), true));
+  cluster_->nodes().node(leader_).Kill();
+  ASSERT_NO_FATAL_FAILURE(MeasureRecovery("killed"));
+  ASSERT_TRUE(load_->AwaitAdmissions(kSome));
+  ASSERT_TRUE(cluster_->nodes().Start(leader_));
+  ASSERT_TRUE(cluster_->AwaitAgreement(cluster_->regions()));
+  ASSERT_TRUE(load_->AwaitAdmissions(kSome));
+  ExpectAllKept();
+}
+
+TEST_F(StrictFailover, S_23_OW_MR_11_ALeaderThatIsCutOffRefusesAndTheMajorityGoesOn) {
+  ASSERT_NO_FATAL_FAILURE(Prepare(MakeLoopbackNetwork(), true));
+  cluster_->nodes().Cut({leader_}, others_);
+  const std::uint64_t term = cluster_->View(leader_).term;
+  ASSERT_NO_FATAL_FAILURE(MeasureRecovery("cut off"));
+  // It asks in vain, over several election timeouts, and does not count its term up.
+  EXPECT_EQ(cluster_->nodes().Acme(leader_).Begin("asked of the minority").status, 503);
+  EXPECT_TRUE(
+      WaitUntil([&] { return cluster_->nodes().PartitionSeconds(leader_, others_[0]) > 4; }));
+  const GroupView alone = cluster_->View(leader_);
+  EXPECT_EQ(alone.term, term);
+  EXPECT_NE(alone.role, "leader");
+  cluster_->nodes().Heal();
+  ASSERT_TRUE(cluster_->AwaitAgreement(cluster_->regions()));
+  ASSERT_TRUE(load_->AwaitAdmissions(kSome));
+  ExpectAllKept();
+}
+
+TEST_F(StrictFailover, S_03_AFollowerThatComesBackFromACutDisturbsNobody) {
+  ASSERT_NO_FATAL_FAILURE(Prepare(MakeLoopbackNetwork(), true));
+  const std::string follower = others_[0];
+  cluster_->nodes().Cut({follower}, cluster_->OthersThan(follower));
+  const std::uint64_t term = cluster_->View(follower).term;
+  EXPECT_TRUE(WaitUntil([&] { return cluster_->nodes().PartitionSeconds(follower, leader_) > 4; }));
+  EXPECT_EQ(cluster_->View(follower).term, term);
+  ASSERT_TRUE(load_->AwaitAdmissions(kSome));
+  cluster_->nodes().Heal();
+  ASSERT_TRUE(cluster_->AwaitAgreement(cluster_->regions()));
+  ASSERT_TRUE(load_->AwaitAdmissions(kSome));
+  ExpectAllKept();
+}
+
+TEST_F(StrictFailover, S_22_S_24_ALeaderThatWasPausedHasNothingMoreToSay) {
+  ASSERT_NO_FATAL_FAILURE(Prepare(MakeLoopbackNetwork(), true));
+  cluster_->nodes().node(leader_).Signal(SIGSTOP);
+  ASSERT_NO_FATAL_FAILURE(MeasureRecovery("paused"));
+  EXPECT_TRUE(WaitUntil([&] {
+    cluster_->nodes().node(leader_).Signal(SIGSTOP);  // whatever woke it meanwhile
+    return !cluster_->LeaderAmong(others_).empty();
+  }));
+  // What the others have ended meanwhile, the one who was away must not give out again.
+  RecordedCaller other(*recorder_, cluster_->nodes(), others_[1]);
+  Operation begun;
+  ASSERT_TRUE(WaitUntil([&] {
+    begun = other.Begin("ended during the pause", 1);
+    return begun.answer == Operation::Answer::kExecute;
+  }));
+  ASSERT_TRUE(WaitUntil([&] { return IsAcceptedSettle(other.Settle(begun, 201)); }));
+  cluster_->nodes().node(leader_).Signal(SIGCONT);
+  RecordedCaller awake(*recorder_, cluster_->nodes(), leader_);
+  Operation told;
+  ASSERT_TRUE(WaitUntil([&] {
+    told = awake.Begin("ended during the pause", 1);
+    return told.answer != Operation::Answer::kUnavailable;
+  }));
+  EXPECT_EQ(told.answer, Operation::Answer::kReplay);
+  EXPECT_EQ(told.run_id, begun.run_id);
+  ASSERT_TRUE(cluster_->AwaitAgreement(cluster_->regions()));
+  ASSERT_TRUE(load_->AwaitAdmissions(kSome));
+  ExpectAllKept();
+}
+
+TEST_F(StrictFailover, S_01_S_23_ALeaderBehindAPacketFilterIsReplaced) {
+  std::unique_ptr<NamespaceNetwork> made;
+  try {
+    made = std::make_unique<NamespaceNetwork>(std::vector<std::string>{"us", "eu", "ap"});
+  } catch (const std::runtime_error& error) {
+    GTEST_SKIP() << "needs root, iproute2 and nftables: " << error.what();
+  }
+  NamespaceNetwork& network = *made;  // the cluster keeps it
+  ASSERT_NO_FATAL_FAILURE(Prepare(std::move(made), false));
+  for (const std::string& other : others_) {
+    network.DropFrom(leader_, other);
+    network.DropFrom(other, leader_);
+  }
+  ASSERT_NO_FATAL_FAILURE(MeasureRecovery("behind a packet filter"));
+  EXPECT_EQ(cluster_->nodes().Acme(leader_).Begin("asked of the minority").status, 503);
+  ASSERT_TRUE(load_->AwaitAdmissions(kSome));
+  network.DropNothing();
+  ASSERT_TRUE(cluster_->AwaitAgreement(cluster_->regions()));
+  ASSERT_TRUE(load_->AwaitAdmissions(kSome));
+  ExpectAllKept();
+}
+
+// One at a time, each of them once, whoever leads then.
+TEST_F(StrictFailover, ARollingRestartFailsNoRequest) {
+  ASSERT_NO_FATAL_FAILURE(Prepare(MakeLoopbackNetwork(), true));
+  for (const std::string& region : {leader_, others_[0], others_[1]}) {
+    EXPECT_EQ(cluster_->nodes().node(region).Stop(), 0) << region;
+    ASSERT_TRUE(load_->AwaitAdmissions(kSome)) << "without " << region;
+    ASSERT_TRUE(cluster_->nodes().Start(region));
+    ASSERT_TRUE(cluster_->AwaitAgreement(cluster_->regions())) << region << " has come back";
+  }
+  ASSERT_TRUE(load_->AwaitAdmissions(kSome));
+  ExpectAllKept();
+}
+
+}  // namespace
+}  // namespace once
