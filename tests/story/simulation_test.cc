@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <sstream>
 #include <string>
 
@@ -82,6 +83,34 @@ TEST(Simulation, AStrictMinorityAdmitsNothing) {
     refused += operation.answer == Operation::Answer::kUnavailable;
   }
   EXPECT_GT(refused, 0u);
+}
+
+// What becomes of the scenario under twenty seeds: every check holds, and `seen` is true of some.
+void HoldsAndShows(const std::string& scenario, const std::function<bool(const History&)>& seen) {
+  bool shown = false;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const History history = Simulate(std::get<RunOptions>(LoadScenario(scenario, seed)));
+    EXPECT_TRUE(history.violations.empty()) << "seed " << seed << "\n" << Said(history);
+    shown = shown || seen(history);
+  }
+  EXPECT_TRUE(shown);
+}
+
+bool HasFault(const History& history, Fault::Kind kind) {
+  return std::any_of(history.faults.begin(), history.faults.end(),
+                     [kind](const Fault& fault) { return fault.kind == kind; });
+}
+
+TEST(Simulation, S_26_MembersComeAndGoDuringACut) {
+  HoldsAndShows("strict-members-change-in-a-cut", [](const History& history) {
+    return HasFault(history, Fault::Kind::kDismissed) && history.leaders.size() > 1;
+  });
+}
+
+TEST(Simulation, S_27_AMemberDiesWhileItReceivesASnapshot) {
+  HoldsAndShows("strict-snapshot-and-crash", [](const History& history) {
+    return HasFault(history, Fault::Kind::kCrash) && history.leaders.size() > 1;
+  });
 }
 
 TEST(Simulation, EveryScenarioHolds) {

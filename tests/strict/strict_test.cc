@@ -279,6 +279,31 @@ TEST(Strict, S_47_AFullDiskHoldsUpItsRegionAndNoOther) {
   EXPECT_NE(story.BeginPatiently(full, "third").kind, Kind::kUnavailable);
 }
 
+TEST(Strict, S_50_ASlowDiskOfTheLeaderDelaysAndAcknowledgesNothingThatIsNotThere) {
+  StrictStory story;
+  const std::string slow = story.Leader();
+  const std::string other = story.Followers()[0];
+  story.cluster.disk(slow).SetSyncDelay(1000);
+  const Answer owned = story.BeginPatiently(other, "k");
+  ASSERT_EQ(owned.kind, Kind::kExecute);
+  story.cluster.Crash(slow);  // with all that it had not synced
+  story.AwaitLeader(slow);
+  const Answer again = story.BeginPatiently(other, "k");
+  EXPECT_NE(again.kind, Kind::kUnavailable);
+  EXPECT_EQ(again.claim.run_id(), owned.claim.run_id());
+  story.cluster.disk(slow).SetSyncDelay(0);
+  story.cluster.Restart(slow);
+  EXPECT_TRUE(story.AllEqual());
+}
+
+TEST(Strict, S_50_ASlowDiskOfOneThatFollowsHoldsNobodyUp) {
+  StrictStory story;
+  story.cluster.disk(story.Followers()[0]).SetSyncDelay(1000);
+  const std::int64_t before_us = story.cluster.time().MonotonicMicros();
+  for (int i = 0; i < 10; ++i) story.Claim(story.Leader(), "k" + std::to_string(i));
+  EXPECT_LT(story.cluster.time().MonotonicMicros() - before_us, 1'000'000);
+}
+
 TEST(Strict, S_30_S_49_AnEmptiedRegionIsALearnerUntilItIsMadeAVoter) {
   StrictStory story;
   const std::string id = story.Claim("eu", "k");
