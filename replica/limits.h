@@ -1,4 +1,5 @@
-// Every bound of a node, in one place. All are configurable under [limits]; the defaults are here.
+// Every bound of a node, in one place. Those of Limits are configurable under [limits]; their
+// defaults are here.
 #pragma once
 
 #include <cstddef>

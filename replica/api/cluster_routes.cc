@@ -1,4 +1,5 @@
 // The strict group, for its operator: who is in it and how far, and the changes of that.
+#include <algorithm>
 #include <boost/json.hpp>
 
 #include "replica/api/api.h"
@@ -50,15 +51,28 @@ std::optional<std::vector<std::string>> Names(const json::value& value) {
   return names;
 }
 
+// "region/identity" of a region that takes part. Only its directory knows whether it is the
+// identity.
+bool CanBeMember(std::string_view member, const Config& config) {
+  const auto slash = member.find('/');
+  if (slash == std::string_view::npos || slash + 1 == member.size()) return false;
+  const std::string_view region = member.substr(0, slash);
+  return region == config.region ||
+         std::any_of(config.peers.begin(), config.peers.end(),
+                     [region](const PeerAddress& peer) { return peer.region == region; });
+}
+
 // Why the change was not begun, empty when it was, nothing when there is no such change.
-std::optional<std::string> BeginChange(Engine& engine, std::string_view change,
-                                       const json::value& value) {
+std::optional<std::string> BeginChange(Engine& engine, const Config& config,
+                                       std::string_view change, const json::value& value) {
   if (change == "found") {
     const auto founders = Names(value);
     return founders ? std::optional(engine.Found(*founders)) : std::nullopt;
   }
   if (!value.is_string()) return std::nullopt;
   const std::string member(value.as_string());
+  if (change == "add" && !CanBeMember(member, config))
+    return member + " is not region/identity of a region in this node's configuration";
   if (change == "transfer") return engine.Transfer(member);
   if (change == "add") return engine.Change({MemberChange::Kind::kAdd, member});
   if (change == "promote") return engine.Change({MemberChange::Kind::kPromote, member});
@@ -82,14 +96,14 @@ void Api::ChangeCluster(Call& call) {
   const json::object* change = body ? body->if_object() : nullptr;
   std::optional<std::string> refused;
   if (change && change->size() == 1)
-    refused =
-        BeginChange(replica_.strict()->engine(), change->begin()->key(), change->begin()->value());
+    refused = BeginChange(replica_.strict()->engine(), config_, change->begin()->key(),
+                          change->begin()->value());
   if (!refused)
     return call.Fail(400, "validation_error",
                      R"(The body must be {"found": [members]}, or {"add" | "promote" | "remove" | )"
                      R"("transfer": "region/identity"}.)");
   if (!refused->empty()) return call.Fail(409, "change_refused", *refused);
-  log_(Severity::kInfo, "strict-group-changed", change->begin()->key());
+  log_(Severity::kInfo, "strict-group-changed", json::serialize(*change));
   call.respond(JsonReply(202, StatusJson(*replica_.strict())));
 }
 

@@ -59,14 +59,14 @@ View Ask(const std::string& url, const std::string& key, const std::string& chan
   View view{url, {}, ""};
   const auto result = CallHttp(url, change.empty() ? "GET" : "POST", kPath, key, change);
   if (const auto* error = std::get_if<std::string>(&result)) {
-    view.error = *error;
+    view.error = *error;  // begins with the URL
     return view;
   }
   const auto& answer = std::get<HttpCallResult>(result);
   json::error_code failed;
   const json::value body = json::parse(answer.body, failed);
   if (answer.status >= 300 || failed || !body.is_object())
-    view.error = "answered " + std::to_string(answer.status) + ": " + answer.body;
+    view.error = url + " answered " + std::to_string(answer.status) + ": " + answer.body;
   else
     view.group = body.as_object();
   return view;
@@ -97,6 +97,19 @@ void WarnOfOtherRules(const View& view) {
               << region.as_string().c_str() << "\n";
 }
 
+// Of the members that the leader knows, those whose nodes are not among the ones that were asked.
+json::array NotAsked(const View& leader, const std::vector<View>& asked) {
+  json::array others;
+  const json::value* members = leader.group.if_contains("members");
+  if (leader.Text("role") != "leader" || !members || !members->is_array()) return others;
+  for (const json::value& member : members->as_array())
+    if (std::none_of(asked.begin(), asked.end(), [&member](const View& view) {
+          return view.Text("member") == member.at("member").as_string();
+        }))
+      others.push_back(member);
+  return others;
+}
+
 // A line for each node, under its member's name or its region's.
 int ShowNodes(GroupOptions& options, bool names) {
   if (const std::string error = FindNodes(options); !error.empty()) return Fail(error);
@@ -116,17 +129,24 @@ int ShowNodes(GroupOptions& options, bool names) {
       row(names ? member : member.substr(0, member.find('/')), RoleOf(view), view.Number("term"),
           view.Number("index"), view.Number("applied"), last - view.Number("applied"));
     else
-      std::cout << view.url << "  " << view.error << "\n";
+      std::cout << view.error << "\n";
   }
+  if (names)
+    for (const View& view : views)
+      for (const json::value& member : NotAsked(view, views))
+        row(member.at("member").as_string().c_str(), member.at("role").as_string().c_str(), "-",
+            "-", "-", member.as_object().contains("lag") ? json::serialize(member.at("lag")) : "-");
   for (const View& view : views) WarnOfOtherRules(view);
-  return 0;
+  const bool none =
+      std::all_of(views.begin(), views.end(), [](const View& view) { return !view.error.empty(); });
+  return none ? Fail("no node could be asked") : 0;
 }
 
 int Found(GroupOptions& options) {
   if (const std::string error = FindNodes(options); !error.empty()) return Fail(error);
   json::array founders;
   for (const View& view : AskAll(options)) {
-    if (!view.error.empty()) return Fail(view.url + " " + view.error);
+    if (!view.error.empty()) return Fail(view.error);
     // One that was emptied would found a second group with the names of the first.
     const json::value* members = view.group.if_contains("members");
     if (members && members->is_array() && !members->as_array().empty())
@@ -136,7 +156,7 @@ int Found(GroupOptions& options) {
   const std::string change = json::serialize(json::object{{"found", founders}});
   for (const std::string& url : options.urls)
     if (const View view = Ask(url, options.key, change); !view.error.empty())
-      return Fail(url + " " + view.error);
+      return Fail(view.error);
   std::cout << "Founded: " << json::serialize(founders) << "\n";
   return 0;
 }

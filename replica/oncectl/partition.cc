@@ -36,12 +36,12 @@ std::string Cut(const Development& cluster, const std::string& region,
     if (body.back() != '[') body += ',';
     AppendJsonString(body, name);
   }
-  const auto result = CallHttp(cluster.urls.at(region), "PUT", "/v1/admin/cut", cluster.admin_key,
-                               body + "]}");
+  const auto result =
+      CallHttp(cluster.urls.at(region), "PUT", "/v1/admin/cut", cluster.admin_key, body + "]}");
   if (const auto* error = std::get_if<std::string>(&result)) return *error;
   const auto& answer = std::get<HttpCallResult>(result);
-  return answer.status == 200 ? "" : region + " answered " + std::to_string(answer.status) + ": " +
-                                         answer.body;
+  return answer.status == 200 ? ""
+                              : "it answered " + std::to_string(answer.status) + ": " + answer.body;
 }
 
 int Apply(const PartitionOptions& options, bool heal) {
@@ -54,12 +54,15 @@ int Apply(const PartitionOptions& options, bool heal) {
   for (const auto* side : {&options.one, &options.other})
     for (const std::string& name : *side)
       if (!cluster.urls.count(name)) return Fail("the development cluster has no region " + name);
+  int failed = 0;
   for (const auto& [region, url] : cluster.urls) {
     std::vector<std::string> from;
     if (!heal && holds(options.one, region)) from = options.other;
     if (!heal && holds(options.other, region)) from = options.one;
-    if (const std::string why = Cut(cluster, region, from); !why.empty()) return Fail(why);
+    if (const std::string why = Cut(cluster, region, from); !why.empty())
+      failed = Fail(region + " was not told: " + why);
   }
+  if (failed) return failed;
   if (heal)
     std::cout << "Healed: every region hears every other again.\n";
   else

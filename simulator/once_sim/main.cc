@@ -63,7 +63,7 @@ int RunOne(const RunArguments& arguments) {
 
 int List() {
   for (const once::Scenario& scenario : once::ListScenarios())
-    std::printf("%-24s %s\n", scenario.name.c_str(), scenario.about.c_str());
+    std::printf("%-31s %s\n", scenario.name.c_str(), scenario.about.c_str());
   return kPass;
 }
 
@@ -118,6 +118,11 @@ int main(int argc, char** argv) {
     gate->add_option("--jobs", gate_arguments.jobs, "Processes")->capture_default_str();
     gate->add_option("--only", gate_arguments.only, "This one");
     gate->add_flag("--strict", gate_arguments.strict, "Only those of strict mode");
+  }
+  const auto named = [&](CLI::App* command) { return command->check_name(argv[1]); };
+  if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(named).empty()) {
+    std::fprintf(stderr, "once-sim: there is no command %s; see once-sim --help\n", argv[1]);
+    return kCouldNotRun;
   }
   try {
     app.parse(argc, argv);

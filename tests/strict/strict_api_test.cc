@@ -177,5 +177,18 @@ TEST_F(StrictApi, TheGroupIsShownAndLeadershipHandedOver) {
   EXPECT_EQ(Ask(next, "POST", "/v1/cluster", "", R"({"found":["eu/0"]})").status, 409);
 }
 
+TEST_F(StrictApi, OnlyAnIdentityOfAConfiguredRegionIsAdded) {
+  const std::string leader = story_.Leader();
+  for (const char* member : {"xx", "xx/1", "eu/", "/1"})
+    EXPECT_EQ(Ask(leader, "POST", "/v1/cluster", "", R"({"add":")" + std::string(member) + R"("})")
+                  .status,
+              409)
+        << member;
+  const auto added = [&] {
+    return Ask(leader, "POST", "/v1/cluster", "", R"({"add":")" + leader + R"(/1"})").status == 202;
+  };
+  EXPECT_TRUE(story_.cluster.time().RunUntil(added, 5000));
+}
+
 }  // namespace
 }  // namespace once
