@@ -5,8 +5,9 @@
 
 namespace once {
 
-/// What a node needs besides its callers' connections: tables, the log, peers, the listener.
-inline constexpr std::size_t kOwnFilesMax = 384;
+/// What a node needs besides its callers' connections: 256 for RocksDB, 64 for connections that are
+/// being refused, 64 for handshakes on the peers' port; the rest for the log, links and listeners.
+inline constexpr std::size_t kOwnFilesMax = 512;
 
 /// Raises the process's limit as far as it may go, but not beyond what `connections` need. Gives
 /// how many connections fit, `connections` at most; 0 when not even the node's own files do.

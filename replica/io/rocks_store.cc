@@ -24,6 +24,8 @@ namespace {
 constexpr int kOpenFilesMax = 256;
 // Synced batches that wait for the tables: with so many the next sync waits behind them.
 constexpr int kCommitsPostedMax = 4;
+// A larger record takes too long to write, whatever the last syncs took.
+constexpr std::size_t kInlineSyncBytesMax = 1u << 20;
 constexpr int kSmoothing = 8;  // a sync moves the smoothed latency by an eighth of the difference
 
 rocksdb::BlockBasedTableOptions TableOptions(const RocksStore::Options& options) {
@@ -284,8 +286,10 @@ void RocksStore::Sync(std::function<void(KvStatus)> done) {
   }
   syncing_ = true;
   const bool small = unsynced_ops_ < options_.inline_apply_max_ops;
+  const bool brief = unsynced_bytes_ < kInlineSyncBytesMax;
   Work work = TakeWork();
-  if (smoothed_sync_us_ < options_.inline_sync_max_us && commits_posted_ < kCommitsPostedMax) {
+  if (brief && smoothed_sync_us_ < options_.inline_sync_max_us &&
+      commits_posted_ < kCommitsPostedMax) {
     if (!Append(work, done)) return;
     if (small && commits_posted_ == 0) return ApplyAlso(std::move(work));
     return PostToCommitThread(
@@ -373,6 +377,7 @@ KvStatus RocksStore::Close() {
   // What matters is in the log, or latched; tables that are not flushed cannot change that.
   db_->Close().PermitUncheckedError();
   db_.reset();
+  log_.reset();
   return failed_ ? KvStatus::kFailed : KvStatus::kOk;
 }
 

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <random>
+#include <system_error>
 #include <utility>
 
 #include "replica/env/check.h"
@@ -228,10 +229,15 @@ Status WriteAheadLog::Reserve(std::size_t payload_bytes) {
 
 void WriteAheadLog::MakeAhead() {
   if (!free_.empty() || ahead_.valid() || !current_ || offset_ < current_->bytes / 2) return;
-  ahead_ = std::async(std::launch::async, [this, path = NextPath()]() -> std::shared_ptr<Segment> {
-    Status ignored;
-    return MakeFile(env_, path, segment_bytes_, ignored);
-  });
+  try {
+    ahead_ =
+        std::async(std::launch::async, [this, path = NextPath()]() -> std::shared_ptr<Segment> {
+          Status ignored;
+          return MakeFile(env_, path, segment_bytes_, ignored);
+        });
+  } catch (const std::system_error&) {
+    // No thread can be had: Reserve makes the file itself when it is needed.
+  }
 }
 
 std::string WriteAheadLog::NextPath() {

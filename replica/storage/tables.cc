@@ -58,7 +58,7 @@ void Tables::EraseSlot(std::string_view hash) {
   head_.set_slots(head_.slots() - 1);
   head_.set_slot_bytes(head_.slot_bytes() - hot.bytes);
   hot_.SetBytes(hot, 0);
-  hot.slot.Clear();
+  hot.slot = Slot();  // cleared, it would keep the memory of what it held
 }
 
 std::uint64_t Tables::BatchOf(std::string_view hash) const {

@@ -73,20 +73,20 @@ TEST(Limits, S_61_ConnectionsOfOneAddressHaveTheirOwnCap) {
 }
 
 TEST(Limits, S_61_CallersLeaveTheNodeTheFilesThatItNeeds) {
-  NodeProcess node({.wrapper = {"prlimit", "--nofile=400:400"}});
+  NodeProcess node({.wrapper = {"prlimit", "--nofile=528:528"}});
   const std::string key = node.AddKey("acme");
   ASSERT_TRUE(node.Start());
   EXPECT_TRUE(node.Logged("fewer-connections"));
   Caller caller(node.port(), key);
   EXPECT_EQ(caller.Post("/v1/runs", R"({"workflowId":"noop"})").status, 201);
   std::vector<std::unique_ptr<HttpClient>> idle;
-  for (int i = 0; i < 420; ++i) idle.push_back(std::make_unique<HttpClient>(node.port()));
+  for (int i = 0; i < 550; ++i) idle.push_back(std::make_unique<HttpClient>(node.port()));
   EXPECT_EQ(idle[20]->Receive().status, 503);
   EXPECT_EQ(caller.Post("/v1/runs", R"({"workflowId":"noop"})").status, 201);
 }
 
 TEST(Limits, AStartWithoutFilesForCallersIsRefused) {
-  NodeProcess node({.wrapper = {"prlimit", "--nofile=300:300"}});
+  NodeProcess node({.wrapper = {"prlimit", "--nofile=500:500"}});
   EXPECT_EQ(node.StartAndExit(), 1);
   EXPECT_TRUE(node.Logged("limit on open files"));
 }
