@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <variant>
 
@@ -85,7 +86,11 @@ class RocksWorld {
   void Abandon() {
     const std::filesystem::path before = path();
     ++generation_;
-    std::filesystem::copy(before, path(), std::filesystem::copy_options::recursive);
+    // RocksDB's threads may drop a file that is about to be copied: such a copy is of no moment.
+    for (std::error_code error = Copy(before); error; error = Copy(before)) {
+      if (error != std::errc::no_such_file_or_directory) throw std::system_error(error);
+      std::filesystem::remove_all(path());
+    }
     Close();
   }
   void Crash() {
@@ -101,6 +106,11 @@ class RocksWorld {
   }
 
  private:
+  std::error_code Copy(const std::filesystem::path& from) {
+    std::error_code error;
+    std::filesystem::copy(from, path(), std::filesystem::copy_options::recursive, error);
+    return error;
+  }
   void Open() {
     if (const auto error = TryOpen()) throw std::runtime_error(*error);
   }
