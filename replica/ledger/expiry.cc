@@ -33,13 +33,13 @@ bool Working(const Slot& slot) {
 // until then has that change.
 void Ledger::Index(Slot& slot, const std::string& hash, std::int64_t now_ms) {
   slot.set_indexed_ms(std::max(now_ms, IndexedAt(slot)));
-  tables_.PutExpiry(keys::Expiring::kSlot, slot.indexed_ms(), hash);
+  tables_.expiry().Put(keys::Expiring::kSlot, slot.indexed_ms(), hash);
 }
 
 void Ledger::Reindex(Slot& slot, const std::string& hash, std::int64_t now_ms) {
   const std::int64_t longer_ms = slot.indexed_ms() - std::max(now_ms, IndexedAt(slot));
   if (slot.indexed_ms() >= now_ms && longer_ms <= kIndexSlackMs) return;
-  tables_.EraseExpiry(keys::Expiring::kSlot, slot.indexed_ms(), hash);
+  tables_.expiry().Erase(keys::Expiring::kSlot, slot.indexed_ms(), hash);
   Index(slot, hash, now_ms);
 }
 
@@ -48,8 +48,7 @@ std::int64_t Ledger::HorizonMs(const Stamp& stamp) const {
 }
 
 // Called for entries up to HorizonMs only: every member has all that the slot holds.
-void Ledger::ExpireSlot(const Tables::Due& due, std::int64_t now_ms, Answer& answer) {
-  tables_.EraseExpiry(keys::Expiring::kSlot, due.at_ms, due.id);
+void Ledger::ExpireSlot(const ExpiryIndex::Due& due, std::int64_t now_ms, Answer& answer) {
   Slot* slot = tables_.FindSlot(due.id);
   if (!slot || slot->indexed_ms() != due.at_ms) return;  // moved or gone: a stale entry
   RestartOwnLeases(*slot, due.id);
@@ -61,18 +60,16 @@ void Ledger::ExpireSlot(const Tables::Due& due, std::int64_t now_ms, Answer& ans
 }
 
 void Ledger::ExpireSlots(const Stamp& stamp, std::uint32_t limit, Answer& answer) {
-  const auto due = tables_.DueBefore(keys::Expiring::kSlot, HorizonMs(stamp), limit);
-  for (const Tables::Due& each : due) ExpireSlot(each, stamp.now_ms, answer);
-  if (due.size() == limit) answer.more = true;
+  const auto due = tables_.expiry().Take(keys::Expiring::kSlot, HorizonMs(stamp), limit);
+  for (const ExpiryIndex::Due& each : due) ExpireSlot(each, stamp.now_ms, answer);
+  if (due.size() >= limit) answer.more = true;
 }
 
 void Ledger::ExpireRuns(const Stamp& stamp, std::uint32_t limit, Answer& answer) {
-  const auto due = tables_.DueBefore(keys::Expiring::kRun, HorizonMs(stamp), limit);
-  for (const Tables::Due& each : due) {
-    tables_.EraseExpiry(keys::Expiring::kRun, each.at_ms, each.id);
+  const auto due = tables_.expiry().Take(keys::Expiring::kRun, HorizonMs(stamp), limit);
+  for (const ExpiryIndex::Due& each : due)
     if (const auto run = tables_.FindRun(each.id)) tables_.EraseRun(*run);
-  }
-  if (due.size() == limit) answer.more = true;
+  if (due.size() >= limit) answer.more = true;
 }
 
 Answer Ledger::Expire(const ExpireDue& expire, const Stamp& stamp) {
@@ -92,11 +89,12 @@ bool Ledger::MakeRoom(const Stamp& stamp, Answer& answer) {
   ExpireSlots(stamp, kExpireForRoom, answer);
   if (!IsFull()) return true;
   if (!options_.evict_oldest) return false;
-  const auto oldest = tables_.DueBefore(keys::Expiring::kSlot, kNeverMs - 1, kEvictionScanMax);
-  for (const Tables::Due& each : oldest) {
+  const auto oldest =
+      tables_.expiry().Oldest(keys::Expiring::kSlot, kNeverMs - 1, kEvictionScanMax);
+  for (const ExpiryIndex::Due& each : oldest) {
     // A claim that somebody is working on is never evicted; the scan passes over it.
     if (Slot* slot = tables_.FindSlot(each.id); slot && Working(*slot)) continue;
-    tables_.EraseExpiry(keys::Expiring::kSlot, each.at_ms, each.id);
+    tables_.expiry().Erase(keys::Expiring::kSlot, each.at_ms, each.id);
     tables_.EraseSlot(each.id);
     ++answer.evicted;
     if (!IsFull()) return true;

@@ -89,7 +89,7 @@ class Ledger {
   /// What ended until then may be forgotten.
   std::int64_t HorizonMs(const Stamp& stamp) const;
   void ExpireSlots(const Stamp& stamp, std::uint32_t limit, Answer& answer);
-  void ExpireSlot(const Tables::Due& due, std::int64_t now_ms, Answer& answer);
+  void ExpireSlot(const ExpiryIndex::Due& due, std::int64_t now_ms, Answer& answer);
   void ExpireRuns(const Stamp& stamp, std::uint32_t limit, Answer& answer);
 
   Tables& tables_;

@@ -101,7 +101,7 @@ void Ledger::MergeRunChange(const Change& change, const Stamp& stamp, Answer& an
   if (theirs.status() == WAITING_APPROVAL)
     tables_.PutInterrupt(theirs.interrupt_token(), theirs.run_id());
   if (IsTerminal(theirs.status()) && options_.run_retention_ms != 0)
-    tables_.PutExpiry(
+    tables_.expiry().Put(
         keys::Expiring::kRun,
         std::max(stamp.now_ms, RetainedUntil(theirs.updated_ms(), options_.run_retention_ms)),
         theirs.run_id());

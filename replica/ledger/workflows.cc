@@ -33,7 +33,7 @@ void Finish(Run& run, RunStatus status, const EffectContext& context) {
   run.set_status(status);
   run.clear_waiting_node();
   if (context.run_retention_ms != 0)
-    context.tables.PutExpiry(
+    context.tables.expiry().Put(
         keys::Expiring::kRun,
         context.stamp.now_ms + static_cast<std::int64_t>(context.run_retention_ms), run.run_id());
 }

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -22,8 +23,27 @@ inline std::uint64_t ReadBig64(std::string_view bytes) {
   return n;
 }
 /// Length first, so that no part can pose as the border of the next.
+inline void AppendPart(std::string& out, std::string_view text) {
+  for (int shift = 24; shift >= 0; shift -= 8)
+    out += static_cast<char>(text.size() >> shift & 0xff);
+  out += text;
+}
 inline std::string Part(std::string_view text) {
-  return Big64(text.size()).substr(4) + std::string(text);
+  std::string out;
+  AppendPart(out, text);
+  return out;
+}
+/// Takes one part off the front; nothing when there is none.
+inline std::optional<std::string_view> TakePart(std::string_view& bytes) {
+  constexpr std::size_t kLengthBytes = 4;
+  if (bytes.size() < kLengthBytes) return std::nullopt;
+  std::size_t length = 0;
+  for (std::size_t i = 0; i < kLengthBytes; ++i)
+    length = length << 8 | static_cast<std::uint8_t>(bytes[i]);
+  if (bytes.size() - kLengthBytes < length) return std::nullopt;
+  const std::string_view part = bytes.substr(kLengthBytes, length);
+  bytes.remove_prefix(kLengthBytes + length);
+  return part;
 }
 
 inline std::string Head() {
@@ -103,13 +123,9 @@ inline std::string StrictRoutes() {
 
 /// What an expiry entry points at.
 enum class Expiring : char { kSlot = 's', kRun = 'r' };
-/// Per kind in order of time, then of id: the expirer reads from the front and stops at the first
-/// entry that is not due.
-inline std::string ExpiryTime(Expiring kind, std::uint64_t at_ms) {
-  return std::string("x") + static_cast<char>(kind) + Big64(at_ms);
-}
-inline std::string Expiry(Expiring kind, std::int64_t at_ms, std::string_view id) {
-  return ExpiryTime(kind, static_cast<std::uint64_t>(at_ms)) + std::string(id);
+/// Per kind in order of time. The value names the ids; with an id behind the time it is empty.
+inline std::string ExpiryTime(Expiring kind, std::int64_t at_ms) {
+  return std::string("x") + static_cast<char>(kind) + Big64(static_cast<std::uint64_t>(at_ms));
 }
 inline constexpr std::size_t kExpiryKindBytes = 1 + 1;
 inline constexpr std::size_t kExpiryPrefixBytes = kExpiryKindBytes + 8;

@@ -92,6 +92,7 @@ KvStatus Tables::Flush() {
     shipment_.clear();
     shipped_.clear();
   }
+  expiry_.Write();
   KvBatch batch;
   batch.Reserve(dirty_.size() + pending_.size() + 1);
   for (const HotSlot* hot : dirty_) {
@@ -126,6 +127,7 @@ KvStatus Tables::Flush() {
 void Tables::Rollback() {
   hot_.Clear();
   dirty_.clear();
+  expiry_.Clear();
   pending_.clear();
   shipment_.clear();
   shipped_.clear();
@@ -295,28 +297,6 @@ void Tables::VisitSlots(
   });
   for (const auto& [hash, slot] : changed)
     if (slot) visit(hash, *slot);
-}
-
-void Tables::PutExpiry(keys::Expiring kind, std::int64_t at_ms, std::string_view id) {
-  pending_[keys::Expiry(kind, at_ms, id)] = "";
-}
-void Tables::EraseExpiry(keys::Expiring kind, std::int64_t at_ms, std::string_view id) {
-  pending_[keys::Expiry(kind, at_ms, id)] = std::nullopt;
-}
-
-std::vector<Tables::Due> Tables::DueBefore(keys::Expiring kind, std::int64_t until_ms,
-                                           std::size_t limit) {
-  std::vector<Due> due;
-  if (until_ms < 0) return due;
-  const std::string from = keys::ExpiryTime(kind, 0);
-  const std::string end = keys::ExpiryTime(kind, static_cast<std::uint64_t>(until_ms) + 1);
-  Scan(from, end, [&](std::string_view key, std::string_view) {
-    if (due.size() == limit) return false;
-    due.push_back({static_cast<std::int64_t>(keys::ReadBig64(key.substr(keys::kExpiryKindBytes))),
-                   std::string(key.substr(keys::kExpiryPrefixBytes))});
-    return true;
-  });
-  return due;
 }
 
 }  // namespace once

@@ -1,7 +1,7 @@
 // Typed access to what the ledger stores, over the kv seam.
 //
 // Changes are visible to the ledger at once and reach the store as one batch per Flush. Until then
-// they live here: slots in HotSlots, everything else in `pending_`.
+// they live here: slots in HotSlots, new expiries in ExpiryIndex, everything else in `pending_`.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,7 @@
 #include "conflict/claim.pb.h"
 #include "replica/env/kv_store.h"
 #include "replica/ledger/records.pb.h"
+#include "replica/storage/expiry_index.h"
 #include "replica/storage/hot_slots.h"
 #include "replica/storage/keys.h"
 
@@ -23,7 +24,7 @@ namespace once {
 
 /// The layout of what is stored. Fields that a newer version added are kept as they are, whatever
 /// the format; a newer version whose records must not be taken for this one's raises it.
-inline constexpr std::uint32_t kRecordFormat = 1;
+inline constexpr std::uint32_t kRecordFormat = 2;
 
 class Tables {
  public:
@@ -112,18 +113,13 @@ class Tables {
   /// Every change since the last Flush is gone, and so is all that was kept in memory.
   void Rollback();
 
-  void PutExpiry(keys::Expiring kind, std::int64_t at_ms, std::string_view id);
-  void EraseExpiry(keys::Expiring kind, std::int64_t at_ms, std::string_view id);
-  struct Due {
-    std::int64_t at_ms;
-    std::string id;
-  };
-  /// The first `limit` entries of that kind with at_ms <= until_ms, oldest first.
-  std::vector<Due> DueBefore(keys::Expiring kind, std::int64_t until_ms, std::size_t limit);
+  ExpiryIndex& expiry() { return expiry_; }
 
   /// Number of the batch that the present changes will belong to; the first is 1.
   std::uint64_t open_batch() const { return open_batch_; }
-  bool dirty() const { return head_dirty_ || !dirty_.empty() || !pending_.empty(); }
+  bool dirty() const {
+    return head_dirty_ || !dirty_.empty() || !pending_.empty() || expiry_.dirty();
+  }
   /// Makes the head alone worth a batch.
   void TouchHead() { head_dirty_ = true; }
   /// Writes all changes since the last Flush as one batch. kFull: nothing of it is stored and every
@@ -143,6 +139,7 @@ class Tables {
   KvStore& store_;
   Head head_;
   HotSlots hot_;
+  ExpiryIndex expiry_{*this};
   std::vector<HotSlot*> dirty_;
   std::map<std::string, std::optional<std::string>, std::less<>> pending_;
   std::function<void(const Shipment&)> shipper_;

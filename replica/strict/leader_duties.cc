@@ -45,8 +45,8 @@ void LeaderDuties::Round() {
   if (!clock_.Safe()) return HandOver();
   try {
     const std::int64_t due_ms = clock_.NowMillis() - skew_ms_;
-    if (!state_.tables().DueBefore(keys::Expiring::kSlot, due_ms, 1).empty() ||
-        !state_.tables().DueBefore(keys::Expiring::kRun, due_ms, 1).empty()) {
+    if (!state_.tables().expiry().Oldest(keys::Expiring::kSlot, due_ms, 1).empty() ||
+        !state_.tables().expiry().Oldest(keys::Expiring::kRun, due_ms, 1).empty()) {
       Command command;
       command.mutable_expire_due()->set_limit(kExpiryBatch);
       proposals_.TakeOwn(std::move(command));

@@ -14,7 +14,6 @@ namespace {
 
 constexpr std::uint32_t kBatchFormat = 1;
 constexpr int kEntropyWords = 3;
-constexpr std::size_t kLengthBytes = 4;
 
 LedgerOptions OptionsFor(const LedgerTerms& terms) {
   LedgerOptions options;
@@ -43,17 +42,6 @@ bool IsSound(const Mutation& mutation) {
 bool IsSound(const Settle& settle) {
   const ClaimState state = settle.state();
   return state == COMPLETED || state == TERMINAL_FAILURE || state == RETRYABLE || state == RELEASED;
-}
-
-// Takes one length-prefixed part off the front; nothing when there is none.
-std::optional<std::string_view> TakePart(std::string_view& bytes) {
-  if (bytes.size() < kLengthBytes) return std::nullopt;
-  const std::uint64_t length =
-      keys::ReadBig64(std::string(kLengthBytes, '\0') + std::string(bytes.substr(0, kLengthBytes)));
-  if (bytes.size() - kLengthBytes < length) return std::nullopt;
-  const std::string_view part = bytes.substr(kLengthBytes, length);
-  bytes.remove_prefix(kLengthBytes + length);
-  return part;
 }
 
 // Of a command of the leader's own, or of no valid place, nobody in particular.
@@ -138,8 +126,8 @@ std::string StrictState::Snapshot() {
 bool StrictState::Install(std::uint64_t index, const std::string& snapshot) {
   std::vector<std::pair<std::string, std::string>> records;
   for (std::string_view left = snapshot; !left.empty();) {
-    const auto key = TakePart(left);
-    const auto value = key ? TakePart(left) : std::nullopt;
+    const auto key = keys::TakePart(left);
+    const auto value = key ? keys::TakePart(left) : std::nullopt;
     if (!value || key->empty() || key->front() != keys::kStrict) return false;
     records.emplace_back(*key, *value);
   }

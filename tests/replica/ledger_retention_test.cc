@@ -124,7 +124,7 @@ TEST(LedgerRetention, TheExpirerForgetsAllThatIsOverAndNoMore) {
   EXPECT_EQ(story.Apply(ExpireUpTo(100)).expired, 1u);
   EXPECT_EQ(story.tables().head().slots(), 0u);
   EXPECT_EQ(story.tables().head().slot_bytes(), 0u);
-  EXPECT_TRUE(story.tables().DueBefore(keys::Expiring::kSlot, INT64_MAX - 1, 10).empty());
+  EXPECT_TRUE(story.tables().expiry().Oldest(keys::Expiring::kSlot, INT64_MAX - 1, 10).empty());
 }
 
 TEST(LedgerRetention, TheExpirerSaysWhenMoreIsDue) {

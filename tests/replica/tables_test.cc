@@ -20,11 +20,6 @@ class TablesTest : public testing::Test {
     tables.Synced(tables.open_batch() - 1);
     return status;
   }
-  static std::vector<std::string> Ids(const std::vector<Tables::Due>& due) {
-    std::vector<std::string> ids;
-    for (const Tables::Due& each : due) ids.push_back(each.id);
-    return ids;
-  }
   static RunEvent Event(std::uint64_t sequence) {
     RunEvent event;
     event.set_sequence(sequence);
@@ -50,27 +45,19 @@ TEST_F(TablesTest, ChangesAreSeenBeforeAndAfterTheFlush) {
 
 TEST_F(TablesTest, AScanMergesWhatIsPendingOverTheStore) {
   Tables tables(store_, 1 << 20);
-  for (const std::int64_t at_ms : {10, 30, 50})
-    tables.PutExpiry(keys::Expiring::kSlot, at_ms, "store-" + std::to_string(at_ms));
+  for (const char* key : {"t1", "t3", "t5"}) tables.PutRaw(key, "stored");
   FlushAndSync(tables);
-  tables.PutExpiry(keys::Expiring::kSlot, 20, "pending-20");
-  tables.PutExpiry(keys::Expiring::kSlot, 60, "pending-60");
-  tables.EraseExpiry(keys::Expiring::kSlot, 30, "store-30");
-  tables.EraseExpiry(keys::Expiring::kSlot, 40, "never-there");
-  const auto all = tables.DueBefore(keys::Expiring::kSlot, 100, 10);
-  EXPECT_EQ(Ids(all),
-            (std::vector<std::string>{"store-10", "pending-20", "store-50", "pending-60"}));
-  EXPECT_EQ(all[1].at_ms, 20);
-  EXPECT_EQ(Ids(tables.DueBefore(keys::Expiring::kSlot, 50, 10)),
-            (std::vector<std::string>{"store-10", "pending-20", "store-50"}));
-  EXPECT_EQ(tables.DueBefore(keys::Expiring::kSlot, 100, 2).size(), 2u);
-  EXPECT_TRUE(tables.DueBefore(keys::Expiring::kRun, 100, 10).empty());
-}
-
-TEST_F(TablesTest, NothingIsDueBeforeTimeBegan) {
-  Tables tables(store_, 1 << 20);
-  tables.PutExpiry(keys::Expiring::kRun, 10, "run");
-  EXPECT_TRUE(tables.DueBefore(keys::Expiring::kRun, -1, 10).empty());
+  tables.PutRaw("t2", "pending");
+  tables.PutRaw("t5", "changed");
+  tables.EraseRaw("t3");
+  tables.EraseRaw("t4");
+  std::vector<std::pair<std::string, std::string>> seen;
+  tables.ScanRaw("t", keys::After("t"), [&seen](std::string_view key, std::string_view value) {
+    seen.emplace_back(key, value);
+    return true;
+  });
+  EXPECT_EQ(seen, (std::vector<std::pair<std::string, std::string>>{
+                      {"t1", "stored"}, {"t2", "pending"}, {"t5", "changed"}}));
 }
 
 TEST_F(TablesTest, TheHotTableIsBoundedByDurableSlotsOnly) {
