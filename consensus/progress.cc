@@ -40,7 +40,7 @@ bool Progress::Accepted(std::uint64_t match) {
     state_ = State::kReplicate;
     next_ = match_ + 1;
   }
-  if (state_ == State::kSnapshot && sending_.meta.index() != 0 && match_ >= sending_.meta.index())
+  if (state_ == State::kSnapshot && sending_.begun() && match_ >= sending_.meta.index())
     BecomeProbe();
   return rose;
 }

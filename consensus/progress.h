@@ -15,7 +15,8 @@ namespace once {
 ///     kReplicate  in step: appends go out one behind the other, as far as the window allows, and
 ///                 `next` runs ahead of `match`; a rejection means that one was lost: kProbe
 ///     kSnapshot   it needs entries that are compacted: pieces of a snapshot go out one at a time,
-///                 and heartbeats; when it has the snapshot: kProbe, which soon ends
+///                 and heartbeats; when it has the snapshot: kProbe, which soon ends. It is begun
+///                 when the follower is heard of
 class Progress {
  public:
   enum class State { kProbe, kReplicate, kSnapshot };
@@ -35,12 +36,14 @@ class Progress {
   /// Late news is ignored.
   void Rejected(std::uint64_t prev_index, std::uint64_t agreed);
 
-  /// The snapshot on its way; meta.index is 0 until the first piece is provided.
+  /// The snapshot on its way.
   struct Sending {
-    SnapshotMeta meta;
+    SnapshotMeta meta;             // index 0: it is not begun
     std::uint64_t offset = 0;      // of the piece on its way
     bool awaiting_driver = false;  // the piece is being read; else it is waited for by its reply
     std::uint32_t ticks = 0;       // since it was sent
+
+    bool begun() const { return meta.index() != 0; }
   };
   void StartSnapshot();
   Sending& sending() { return sending_; }

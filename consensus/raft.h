@@ -224,6 +224,7 @@ class Raft {
 
   // tick.cc
   void TickLeader();
+  void TickSnapshot(const std::string& to, Progress& progress);
   bool HeardMajority();
 
   // transfer.cc

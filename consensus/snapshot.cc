@@ -13,7 +13,7 @@ void Raft::Compact(std::uint64_t index) {
   // the next snapshot, and so on for ever. One that is silent holds nothing back.
   for (const auto& [member, progress] : progress_)
     if (progress.state() == Progress::State::kSnapshot && progress.active &&
-        progress.sending().meta.index() != 0)
+        progress.sending().begun())
       index = std::min(index, progress.sending().meta.index());
   if (index > log_.snapshot_index()) next_.compact = log_.Compact(index);
 }

@@ -4,6 +4,11 @@
 #include "consensus/raft.h"
 
 namespace once {
+namespace {
+
+constexpr std::uint32_t kSilentTimeouts = 30;
+
+}  // namespace
 
 void Raft::Tick() {
   ++ticks_;
@@ -26,9 +31,21 @@ void Raft::TickLeader() {
   if (heartbeat) heartbeat_elapsed_ = 0;
   for (auto& [to, progress] : progress_) {
     if (heartbeat) progress.heartbeat_due = true;
-    if (progress.state() != Progress::State::kSnapshot || progress.sending().awaiting_driver)
-      continue;
-    if (++progress.sending().ticks >= options_.election_ticks) WantChunk(to, progress);
+    if (progress.state() == Progress::State::kSnapshot) TickSnapshot(to, progress);
+  }
+}
+
+// A snapshot is costly to make and to keep: one that is silent gets none, and what was made for it
+// goes when it stays silent.
+void Raft::TickSnapshot(const std::string& to, Progress& progress) {
+  Progress::Sending& sending = progress.sending();
+  if (sending.awaiting_driver) return;
+  ++sending.ticks;
+  if (progress.active) {
+    if (!sending.begun() || sending.ticks >= options_.election_ticks) WantChunk(to, progress);
+  } else if (sending.begun() && sending.ticks >= kSilentTimeouts * options_.election_ticks) {
+    progress.StartSnapshot();
+    ReleaseSnapshot(to);
   }
 }
 

@@ -222,18 +222,18 @@ void NativeEngine::Answer(const std::vector<RaftRead>& reads) {
 }
 
 void NativeEngine::Provide(const RaftChunkWanted& wanted) {
+  // One snapshot serves all that are behind, for as long as the log continues it.
+  const std::uint64_t oldest = raft_->log().snapshot_index();
   std::shared_ptr<const Outgoing>& kept = outgoing_[wanted.to];
-  if (wanted.offset == 0 || !kept) {
-    const std::uint64_t applied = state_.applied();
-    for (const auto& [to, other] : outgoing_)  // several may be behind
-      if (other && other->index == applied) kept = other;
-    if (!kept || kept->index != applied) {
-      try {
-        kept = std::make_shared<const Outgoing>(Outgoing{applied, state_.Snapshot()});
-      } catch (const KvUnreadable&) {
-        broken_ = true;
-        return;
-      }
+  if (wanted.offset == 0 && kept && kept->index < oldest) kept = nullptr;
+  for (const auto& [to, other] : outgoing_)
+    if (!kept && other && other->index >= oldest) kept = other;
+  if (!kept) {
+    try {
+      kept = std::make_shared<const Outgoing>(Outgoing{state_.applied(), state_.Snapshot()});
+    } catch (const KvUnreadable&) {
+      broken_ = true;
+      return;
     }
   }
   const std::size_t offset = std::min<std::size_t>(wanted.offset, kept->bytes.size());

@@ -94,6 +94,35 @@ TEST_F(Snapshot, ALeaderThatDiesInTheMiddleIsFollowedByAnother) {
   EXPECT_EQ(group.broken, "");
 }
 
+TEST_F(Snapshot, OneThatIsSilentGetsNoneBeforeItIsHeard) {
+  group.Crash("c");
+  const int timeout = static_cast<int>(RaftOptions().election_ticks);
+  Settle(2 * timeout);  // counted as silent
+  for (int i = 0; i < 10; ++i) group.Propose("a", "x");
+  group.Settle();
+  group.Compact("a", 21);
+  Settle(10 * timeout);
+  EXPECT_TRUE(group.At("a").open_snapshots.empty());
+  group.Restart("c");
+  Settle(5);
+  EXPECT_EQ(group.At("c").machine.applied, 21u);
+}
+
+TEST_F(Snapshot, OneThatFallsSilentGivesItsSnapshotBack) {
+  const int timeout = static_cast<int>(RaftOptions().election_ticks);
+  group.Tick("a");
+  DeliverUntilChunk();
+  group.Deliver(0);
+  group.Crash("c");
+  Settle(5 * timeout);
+  EXPECT_EQ(group.At("a").open_snapshots.size(), 1u) << "it may only be slow";
+  Settle(30 * timeout);
+  EXPECT_TRUE(group.At("a").open_snapshots.empty());
+  group.Restart("c");
+  Settle(5);
+  EXPECT_EQ(group.At("c").machine.digest, group.At("a").machine.digest);
+}
+
 TEST_F(Snapshot, CompactionWaitsForTheFollowerThatIsBeingSentOne) {
   group.Tick("a");
   DeliverUntilChunk();
