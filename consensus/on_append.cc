@@ -55,8 +55,7 @@ void Raft::AcknowledgeUpTo(std::uint64_t match, const RaftMessage& message) {
   reply.set_read_round(message.append().read_round());
 }
 
-// Either the log does not fit, and the hint tells the leader in one trip how far to go back over a
-// whole term, or the sender's term is over, and the term in the answer tells it so.
+// The hint tells the leader in one trip how far to go back over a whole term.
 void Raft::RejectAppend(const RaftMessage& message) {
   const AppendRequest& append = message.append();
   AppendReply& reply = *Say(next_.send_when_durable, message.from()).mutable_append_reply();

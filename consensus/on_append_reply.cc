@@ -8,7 +8,9 @@ namespace once {
 void Raft::OnAppendReply(const RaftMessage& message) {
   const auto found = progress_.find(message.from());
   const AppendReply& reply = message.append_reply();
-  if (found == progress_.end() || reply.match() > log_.last_index()) return;
+  if (found == progress_.end()) return;
+  // An answer to what this leader has not said.
+  if (reply.match() > log_.last_index() || reply.read_round() > reads_.round()) return;
   Progress& progress = found->second;
   progress.active = true;
   // Accepted or not, it answered this leader in this term: that is all a read needs.

@@ -53,8 +53,9 @@ bool Raft::Addressed(const RaftMessage& message) const {
 bool Raft::AdoptTerm(const RaftMessage& message) {
   const bool leads = message.has_append() || message.has_snapshot_chunk();
   if (message.term() < term_) {
-    // Its sender would otherwise never learn that its term is over.
-    if (leads) RejectAppend(message);
+    // Its sender would otherwise never learn that its term is over. The answer says no more than
+    // that: who leads again in a later term would take it for an answer to what it says now.
+    if (leads) Say(next_.send_when_durable, message.from()).mutable_append_reply();
     if (message.has_vote_request()) AnswerVote(message, false);
     return false;
   }

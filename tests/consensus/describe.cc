@@ -25,6 +25,8 @@ void DescribeAppend(std::ostream& out, const AppendRequest& append) {
 void DescribeReply(std::ostream& out, const AppendReply& reply) {
   if (reply.accepted())
     out << "match " << reply.match();
+  else if (reply.rejected_prev() == 0)
+    out << "your term is over";
   else
     out << "no match at " << reply.rejected_prev() << ", try "
         << Place(reply.hint_index(), reply.hint_term());

@@ -1,6 +1,8 @@
 // One test for each claim about reads (section 6.4) and about handing leadership over (3.10).
 #include <gtest/gtest.h>
 
+#include <deque>
+
 #include "tests/consensus/group.h"
 
 namespace once {
@@ -77,6 +79,45 @@ TEST_F(ReadIndex, ManyReadsShareARound) {
   for (int i = 0; i < 10; ++i) group["a"].ReadIndex("r");
   const auto work = group["a"].TakeWork();
   EXPECT_EQ(work->send_at_once.size(), 2u);
+}
+
+TEST_F(ReadIndex, ALateAppendOfAnEarlierTermConfirmsNothing) {
+  for (int i = 0; i < 5; ++i) group.Read("a", "r"), group.Settle();
+  std::deque<RaftMessage> late;
+  group.lose = [&late](const RaftMessage& message) {
+    if (message.has_append()) late.push_back(message);
+    return message.has_append();
+  };
+  group.Read("a", "r");  // round 6, which nobody has heard of yet
+  group.Settle();
+  group.lose = nullptr;
+  ASSERT_FALSE(late.empty());
+  group.Crash("a");
+  group.Restart("a");
+  group.Elect("a");  // counts its rounds anew
+  group.Settle();
+  group.wire.insert(group.wire.end(), late.begin(), late.end());
+  group.Settle();
+  group.lose = [](const RaftMessage& message) { return message.from() != "a"; };
+  group.At("a").reads.clear();
+  group.Read("a", "alone");
+  group.Settle();
+  EXPECT_TRUE(group.At("a").reads.empty()) << "nobody has confirmed that it leads";
+}
+
+TEST_F(ReadIndex, AnAnswerToARoundThatIsNotBegunIsIgnored) {
+  group.lose = [](const RaftMessage& message) { return message.to() == "a"; };
+  group.Settle();
+  RaftMessage reply;
+  reply.set_from("b");
+  reply.set_to("a");
+  reply.set_term(group["a"].term());
+  reply.mutable_append_reply()->set_accepted(true);
+  reply.mutable_append_reply()->set_read_round(100);
+  group["a"].Step(reply);
+  group.Read("a", "r");
+  group.Settle();
+  EXPECT_TRUE(group.At("a").reads.empty());
 }
 
 TEST_F(ReadIndex, OnlyALeaderTakesThem) {
