@@ -8,7 +8,7 @@ Violations CheckGauge(const std::vector<Divergence>& divergences, std::int64_t s
     if (each.gauge_ms + slack_ms < each.age_ms)
       violations.push_back({"gauge",
                             each.from + " says " + std::to_string(each.gauge_ms) + " ms about " +
-                                each.to + ", which lacks something since " +
+                                each.to + ", which has lacked something for " +
                                 std::to_string(each.age_ms) + " ms",
                             each.at_ms});
   return violations;

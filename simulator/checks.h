@@ -53,6 +53,9 @@ Violations CheckDurability(const History& history, const Holdings& holdings, std
                            std::int64_t grace_ms);
 /// All regions hold the same claims, and name the survivor that the oracle names.
 Violations CheckSurvivor(Cluster& cluster, const Holdings& holdings);
+/// A claim of a region that lost its directory may be gone, or have ended otherwise, after others
+/// have lost against it; they stay cancelled and counted (docs/CONSISTENCY.md).
+bool WinnerMayBeUndone(const Cluster& cluster, const Conflict& conflict);
 /// Every loser was recorded and its run cancelled once, by its home region; nobody else was.
 Violations CheckLosers(Cluster& cluster, const Holdings& holdings);
 /// The regions' conflict counts add up to the number of losers, with those that are forgotten.

@@ -29,6 +29,11 @@ void LinkWatch::Look() {
   for (const auto& [from, said] : up)
     for (const auto& [to, journal] : up)
       if (&from != &to) Compare(from, to, journal.applied());
+  // What it has caught up with must outlive a crash before it counts.
+  std::erase_if(excused_, [this](const auto& pair) {
+    return cluster_.IsUp(pair.first) && cluster_.IsUp(pair.second) &&
+           MissingFor(pair.first, cluster_.gossip(pair.second).durable()) == 0;
+  });
 }
 
 void LinkWatch::NoteSaid(const std::string& region, const Journal& journal) {
@@ -49,7 +54,7 @@ void LinkWatch::Excuse(const std::string& region) {
   said_.erase(region);
 }
 
-void LinkWatch::Compare(const std::string& from, const std::string& to, const Vector& has) {
+std::int64_t LinkWatch::MissingFor(const std::string& from, const Vector& has) {
   const std::int64_t now_ms = NowMillis();
   std::int64_t age_ms = 0;
   for (const auto& [incarnation, said] : said_[from]) {
@@ -60,7 +65,12 @@ void LinkWatch::Compare(const std::string& from, const std::string& to, const Ve
     });
     age_ms = std::max(age_ms, now_ms - missing->at_ms);
   }
-  if (age_ms == 0) excused_.erase({from, to});
+  return age_ms;
+}
+
+void LinkWatch::Compare(const std::string& from, const std::string& to, const Vector& has) {
+  const std::int64_t now_ms = NowMillis();
+  const std::int64_t age_ms = MissingFor(from, has);
   if (age_ms == 0 || excused_.count({from, to})) return;
   const double gauge = cluster_.gossip(from).StateOf(to).partition_seconds;
   divergences_.push_back({now_ms, from, to, age_ms, static_cast<std::int64_t>(gauge * 1000),

@@ -43,6 +43,8 @@ class LinkWatch {
   };
   void Look();
   void NoteSaid(const std::string& region, const Journal& journal);
+  /// For how long that vector has lacked something that `from` had said.
+  std::int64_t MissingFor(const std::string& from, const Vector& has);
   void Compare(const std::string& from, const std::string& to, const Vector& has);
   std::int64_t NowMillis() const;
 

@@ -83,6 +83,8 @@ class Gossip {
   std::function<void(const std::string& peer, std::int64_t ahead_ms)> on_future;
 
   const Journal& journal() const { return journal_; }
+  /// What of it may be told, because it is durable.
+  const Vector& durable() const { return durable_; }
 
  private:
   struct Unacknowledged {
