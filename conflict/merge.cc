@@ -34,6 +34,8 @@ bool StandsOver(const Claim& a, const Claim& b) {
     return a.finalised_ms() < b.finalised_ms();
   // The same while it is open: whoever took it up last owns it.
   if (!IsFinal(a) && a.fence() != b.fence()) return a.fence() > b.fence();
+  // What an owner has ended it has ended; only the next one's fence opens it again.
+  if ((a.state() == PENDING) != (b.state() == PENDING)) return b.state() == PENDING;
   if (a.version() != b.version()) return (a.version() < b.version()) == IsFinal(a);
   return a.SerializeAsString() < b.SerializeAsString();
 }

@@ -5,9 +5,12 @@
 // 1. A run_id names one claim: its region, created_ms and fingerprint never change. If they differ,
 //    the run_id was used twice; the lower (created_ms, region, fingerprint) stands.
 // 2. A final state stands over one that is not final, whatever their versions.
-// 3. Of two final states the lower version stands: what was finalised first is immutable.
-//    Otherwise the higher version stands.
-// 4. At equal version the lower serialized bytes stand. No honest region gets here.
+// 3. Of two final states the first stands: the one finalised earlier, then the lower version. What
+//    was finalised first is immutable.
+// 4. Of two others the one of the later owner stands (the higher fence), then one that this owner
+//    has ended over one that is pending, then the higher version. A region that went on from an
+//    earlier state, with a lease begun anew, does not undo what it had said.
+// 5. At equal version the lower serialized bytes stand. No honest region gets here.
 #pragma once
 
 #include "conflict/claim.pb.h"

@@ -98,6 +98,25 @@ TEST(Merge, S_30_OfTwoEndsOfOneRunTheFirstStands) {
   EXPECT_EQ(slot.claims(0).finalised_ms(), 5);
 }
 
+TEST(Merge, S_30_WhatAnOwnerHasEndedStaysEndedUntilTheNextOne) {
+  Claim ended = Retryable("a", "eu", 0, 24);
+  ended.set_fence(7);
+  Claim restored = Pending("a", "eu", 0, 10);
+  restored.set_created_ms(ended.created_ms());
+  restored.set_fence(7);
+  restored.set_version(ended.version() + 3);  // its lease was begun anew, more than once
+  for (const auto& [first, second] : {std::pair(ended, restored), std::pair(restored, ended)}) {
+    Slot slot = SlotOf({first});
+    MergeClaim(slot, second);
+    EXPECT_EQ(slot.claims(0).state(), RETRYABLE);
+  }
+  Claim retried = restored;
+  retried.set_fence(8);
+  Slot slot = SlotOf({ended});
+  EXPECT_EQ(MergeClaim(slot, retried), Merged::kAdvanced);
+  EXPECT_EQ(slot.claims(0).state(), PENDING);
+}
+
 TEST(Merge, AFinalStateRepeatedUnderAnotherVersionIsNoCollision) {
   const Claim done = Success("a", "eu", 0, 24);
   Claim again = done;
