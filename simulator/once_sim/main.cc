@@ -51,7 +51,10 @@ int RunOne(const RunArguments& arguments) {
               history.faults.size(), history.lost.size(),
               static_cast<unsigned long long>(history.messages));
   PrintViolations(history.violations);
-  if (!arguments.out.empty()) once::WriteReport(history, arguments.out);
+  if (!arguments.out.empty()) {
+    once::WriteReport(history, arguments.out);
+    std::printf("report: %s/report.html\n", arguments.out.c_str());
+  }
   const bool pass = history.violations.empty();
   if (!pass)
     std::printf("reproduce: %s\n",
@@ -90,6 +93,7 @@ int CheckFile(const std::string& path) {
 
 int main(int argc, char** argv) {
   CLI::App app("The product in a simulated world: virtual time, network and disks.", "once-sim");
+  app.set_version_flag("--version", std::string("once-sim ") + ONCE_VERSION);
   app.require_subcommand(1);
   RunArguments run_arguments;
   CLI::App* run = app.add_subcommand("run", "Run one seed and say what happened");
