@@ -53,65 +53,72 @@ void Gossip::Forward(const std::string& peer, ForwardRequest request, std::int64
   if (!peers_.count(peer) || forwards_.size() >= kForwardsMax || !Fits(request, options_))
     return done(Unreachable());
   const std::uint64_t id = ++last_forward_;
-  forwards_.emplace(id, std::move(done));
+  forwards_.emplace(id, Forwarded{peer, std::move(done)});
   GossipMessage message;
   request.set_id(id);
+  request.set_incarnation(journal_.own().second);
+  request.set_until_ms(replica_.NowMillis() + timeout_ms);
   *message.mutable_forward() = std::move(request);
   SendAlone(peer, std::move(message));
   replica_.scheduler().After(timeout_ms, [this, id, alive = alive_] {
     if (!*alive) return;
     const auto at = forwards_.find(id);
     if (at == forwards_.end()) return;
-    const Replica::Done waiting = std::move(at->second);
+    const Replica::Done waiting = std::move(at->second.done);
     forwards_.erase(at);
     waiting(Unreachable());
   });
 }
 
-void Gossip::Reply(const std::string& to, std::uint64_t id, const Answer& answer) {
+void Gossip::Reply(const Asker& to, const Answer& answer) {
   GossipMessage message;
   ForwardReply& reply = *message.mutable_forwarded();
-  reply.set_id(id);
+  reply.set_id(to.id);
+  reply.set_incarnation(to.incarnation);
   reply.set_kind(static_cast<std::uint32_t>(answer.kind));
   *reply.mutable_outcome() = answer.outcome;
   *reply.mutable_claim() = answer.claim;
   reply.set_retry_after_ms(answer.retry_after_ms);
   reply.set_mismatched(answer.mismatched);
-  if (!Fits(reply, options_)) return Reply(to, id, Unreachable());
-  SendAlone(to, std::move(message));
+  if (!Fits(reply, options_)) return Reply(to, Unreachable());
+  SendAlone(to.region, std::move(message));
 }
 
-void Gossip::TellEvents(const std::string& from, const ForwardRequest& request) {
+void Gossip::TellEvents(const Asker& asker, const EventRequest& events) {
   replica_.Read(
-      [this, from, request, alive = alive_](Tables& tables) {
+      [this, asker, events, alive = alive_](Tables& tables) {
         if (!*alive) return;
-        const auto page = PageOfEvents(tables, request.events(), options_.region);
+        const auto page = PageOfEvents(tables, events, options_.region);
         Answer answer;
         answer.kind = page ? Answer::Kind::kDone : Answer::Kind::kNotFound;
         if (page) answer.outcome.set_body(page->SerializeAsString());
-        Reply(from, request.id(), answer);
+        Reply(asker, answer);
       },
-      [this, from, id = request.id(), alive = alive_] {
-        if (*alive) Reply(from, id, Unreachable());
+      [this, asker, alive = alive_] {
+        if (*alive) Reply(asker, Unreachable());
       });
 }
 
 void Gossip::CarryOut(const std::string& from, const ForwardRequest& request) {
-  if (request.has_events()) return TellEvents(from, request);
+  // Its caller was told that it may have happened, and may have gone another way since.
+  if (request.until_ms() + options_.skew_bound_ms < replica_.NowMillis()) return;
+  const Asker asker{from, request.incarnation(), request.id()};
+  if (request.has_events()) return TellEvents(asker, request.events());
   Command command;
   if (!command.ParseFromString(request.command()) || !IsAboutARun(command.mutation()) ||
       !IsItsOwnSlot(command.mutation()))
     return Refuse(from);
-  replica_.Submit(std::move(command),
-                  [this, from, id = request.id(), alive = alive_](const Answer& answer) {
-                    if (*alive) Reply(from, id, answer);
-                  });
+  replica_.Submit(std::move(command), [this, asker, alive = alive_](const Answer& answer) {
+    if (*alive) Reply(asker, answer);
+  });
 }
 
-void Gossip::TakeReply(const ForwardReply& reply) {
+void Gossip::TakeReply(const std::string& from, const ForwardReply& reply) {
   const auto at = forwards_.find(reply.id());
-  if (at == forwards_.end()) return;  // it came too late, or twice
-  const Replica::Done waiting = std::move(at->second);
+  // It came too late, or twice, or to the node that was here before.
+  if (at == forwards_.end() || reply.incarnation() != journal_.own().second) return;
+  if (at->second.peer != from) return Refuse(from);
+  const Replica::Done waiting = std::move(at->second.done);
   forwards_.erase(at);
   Answer answer = Unreachable();
   if (reply.kind() <= static_cast<std::uint32_t>(Answer::Kind::kUnavailable))

@@ -41,7 +41,7 @@ struct GossipOptions {
   std::int64_t relay_ms = 400;      // a peer lacks another region's frame for so long: pass it on
   std::int64_t baseline_ms = 5000;  // a peer lacks for so long what the journal dropped: go on
   std::int64_t digest_interval_ms = 1000;
-  std::size_t window_bytes = 512 * 1024;  // unacknowledged per peer
+  std::size_t window_bytes = 512 * 1024;  // of one message, and unsent per peer
   std::size_t message_bytes_max = 4u << 20;
   std::int64_t skew_bound_ms = 1000;
   std::int64_t grace_ms = 7ll * 24 * 3600 * 1000;  // what ended so long ago may be forgotten
@@ -62,9 +62,10 @@ class Gossip {
 
   void Start();
 
-  /// Lets the peer, home of a run, carry out a command or answer a question about it (`id` is given
-  /// here). `done` gets its answer, or kUnavailable when none came within `timeout_ms`; the
-  /// command's key makes a retry safe.
+  /// Lets the peer, home of a run, carry out a command or answer a question about it (everything
+  /// but those two is filled in here). `done` gets its answer, or kUnavailable when none came
+  /// within `timeout_ms`; it may have been carried out then, and is not later than the clock bound
+  /// after that. The command's key makes a retry safe.
   void Forward(const std::string& peer, ForwardRequest request, std::int64_t timeout_ms,
                Replica::Done done);
 
@@ -72,8 +73,8 @@ class Gossip {
     double partition_seconds = 0;  // age of the oldest state the peer may be missing
     std::uint64_t unacknowledged = 0;
     std::uint64_t refused = 0;   // messages that were wrong
-    std::uint64_t ignored = 0;   // frames of regions that are not configured here, or that give
-                                 // back what was not lost
+    std::uint64_t ignored = 0;   // frames that it passed on: of regions that are not configured
+                                 // here, or that lie, or giving back what was not lost
     std::uint64_t repaired = 0;  // parts of the key space that were asked for again
   };
   PeerState StateOf(const std::string& peer);
@@ -87,6 +88,16 @@ class Gossip {
   const Vector& durable() const { return durable_; }
 
  private:
+  struct Forwarded {
+    std::string peer;
+    Replica::Done done;
+  };
+  /// Who forwarded something here, and by what it knows the reply.
+  struct Asker {
+    std::string region;
+    std::uint64_t incarnation;
+    std::uint64_t id;
+  };
   struct Unacknowledged {
     std::uint64_t last_sequence;
     std::int64_t made_us;
@@ -197,9 +208,9 @@ class Gossip {
   void CloseTheirs(const std::string& from, const Vector& heard, const Seen& closed);
   void SendAlone(const std::string& name, GossipMessage message);
   void CarryOut(const std::string& from, const ForwardRequest& request);
-  void TellEvents(const std::string& from, const ForwardRequest& request);
-  void Reply(const std::string& to, std::uint64_t id, const Answer& answer);
-  void TakeReply(const ForwardReply& reply);
+  void TellEvents(const Asker& asker, const EventRequest& events);
+  void Reply(const Asker& to, const Answer& answer);
+  void TakeReply(const std::string& from, const ForwardReply& reply);
   void DropWhatAllHave();
   void SetDurable();
   std::int64_t NowMicros() const;
@@ -232,7 +243,7 @@ class Gossip {
   bool saying_ = false;
   std::shared_ptr<Retelling> again_;  // our own claims, for whoever lacks some
   std::uint64_t last_forward_ = 0;
-  std::map<std::uint64_t, Replica::Done> forwards_;  // that wait for a reply
+  std::map<std::uint64_t, Forwarded> forwards_;  // that wait for a reply
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -110,7 +110,7 @@ void Gossip::Receive(const std::string& from, const std::string& bytes) {
   const std::string_view vector = VectorIn(bytes);
   if (!Read(at->second, bytes, vector) || !Accept(from, received_)) return Refuse(from);
   if (received_.has_forward()) return CarryOut(from, received_.forward());
-  if (received_.has_forwarded()) return TakeReply(received_.forwarded());
+  if (received_.has_forwarded()) return TakeReply(from, received_.forwarded());
   try {
     if (vector.empty() || received_.seen_size() > 0) HearVector(at->second, from, vector);
     Heed(at->second, from, received_);
@@ -204,9 +204,14 @@ void Gossip::Take(const std::string& from, SealedFrame sealed) {
   }
   const std::int64_t latest_ms = replica_.NowMillis() + options_.skew_bound_ms;
   const std::string hash = HashOf(sealed);
-  if (!verify_(frame.origin(), SaidBytes(stream, LastSequence(frame), hash), sealed.signature()) ||
-      !IsHonest(frame, latest_ms))
+  if (!verify_(frame.origin(), SaidBytes(stream, LastSequence(frame), hash), sealed.signature()))
     return Refuse(from);
+  // Whoever signed it is to blame. The relay may have found nothing wrong with it: its clock
+  // differs.
+  if (!IsHonest(frame, latest_ms)) {
+    if (from != frame.origin()) ++peers_[from].ignored;
+    return frame.origin() == options_.region ? void() : Refuse(frame.origin());
+  }
   Merge(from, command, std::move(sealed), hash);
 }
 

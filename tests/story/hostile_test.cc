@@ -2,6 +2,7 @@
 // while, and nobody else notices.
 #include <functional>
 #include <limits>
+#include <optional>
 
 #include "tests/story/impostor.h"
 
@@ -162,7 +163,7 @@ TEST_F(Hostile, S_58_GarbageIsRefused) {
     ap_.Say("eu", message);
   });
   ExpectRefused([&] {
-    GossipMessage message = ap_.Message();
+    GossipMessage message = ap_.ForwardMessage();
     message.mutable_forward()->set_command("\xff\xff garbage");
     ap_.Say("eu", message);
   });
@@ -183,7 +184,7 @@ TEST_F(Hostile, S_58_HugeIsRefused) {
 
 TEST_F(Hostile, S_58_OnlyCommandsAboutRunsAreCarriedOutForOthers) {
   ExpectRefused([&] {
-    GossipMessage message = ap_.Message();
+    GossipMessage message = ap_.ForwardMessage();
     Command command;
     *command.mutable_merge_frame()->mutable_frame() = ap_.FrameOf(ap_.Claim(), "k1");
     message.mutable_forward()->set_command(command.SerializeAsString());
@@ -244,7 +245,7 @@ TEST_F(Hostile, S_58_ACommandForASlotThatIsNotItsOwnIsNotCarriedOut) {
     Mutation& mutation = *command.mutable_mutation();
     *mutation.mutable_begin() = BeginCommand("acme", "cancel", 1, 1000, 60'000).begin();
     bend(mutation);
-    GossipMessage message = ap_.Message();
+    GossipMessage message = ap_.ForwardMessage();
     message.mutable_forward()->set_command(command.SerializeAsString());
     ap_.Say("eu", message);
   };
@@ -430,6 +431,39 @@ TEST_F(Hostile, S_31_AMessageAndAFrameOfAHigherFormatAreHeededForWhatIsKnownOfTh
   EXPECT_NE(story_.SlotIn("us", "k1"), nullptr) << "relayed";
   EXPECT_EQ(story_.cluster.gossip("eu").StateOf("ap").refused, 0u);
   EXPECT_EQ(story_.cluster.gossip("us").StateOf("eu").refused, 0u);
+}
+
+TEST_F(Hostile, S_57_ARelayIsNotBlamedForWhatAnotherRegionSigned) {
+  Impostor us(story_, "us");
+  Frame frame = ap_.FrameOf(ap_.Claim(), "k1");
+  frame.set_stamp_ms(frame.stamp_ms() + 2 * story_.cluster.options().gossip.skew_bound_ms);
+  GossipMessage relayed = us.Message();
+  *relayed.add_frames() = ap_.Seal(frame);
+  us.Say("eu", relayed);
+  EXPECT_EQ(story_.SlotIn("eu", "k1"), nullptr);
+  EXPECT_EQ(Refused(), 1u) << "ap signed it";
+  EXPECT_EQ(story_.cluster.gossip("eu").StateOf("us").refused, 0u);
+  EXPECT_EQ(story_.cluster.gossip("eu").StateOf("us").ignored, 1u);
+  us.Say("eu", us.FrameOf(us.Claim(), "k2"));
+  EXPECT_NE(story_.SlotIn("eu", "k2"), nullptr) << "us is heard all the same";
+}
+
+TEST_F(Hostile, S_57_OnlyTheHomeThatWasAskedAnswersAForwardedCommand) {
+  story_.cluster.network().Cut("us", "eu");
+  std::optional<Answer> answer;
+  ForwardRequest request;
+  request.set_command(Story::CancelCommand("run").SerializeAsString());
+  story_.cluster.gossip("us").Forward("eu", request, 2000, [&](const Answer& a) { answer = a; });
+  GossipMessage forged = ap_.Message();
+  forged.mutable_forwarded()->set_id(1);
+  forged.mutable_forwarded()->set_incarnation(story_.cluster.gossip("us").journal().own().second);
+  forged.mutable_forwarded()->mutable_outcome()->set_status(200);
+  ap_.Say("us", forged);
+  EXPECT_FALSE(answer.has_value());
+  EXPECT_EQ(story_.cluster.gossip("us").StateOf("ap").refused, 1u);
+  story_.Run(2000);
+  ASSERT_TRUE(answer.has_value());
+  EXPECT_EQ(answer->kind, Answer::Kind::kUnavailable);
 }
 
 }  // namespace

@@ -56,6 +56,12 @@ class Impostor {
     message.set_stamp_ms(story_.cluster.replica("eu").NowMillis());
     return message;
   }
+  /// One that forwards something which it still waits for.
+  GossipMessage ForwardMessage() {
+    GossipMessage message = Message();
+    message.mutable_forward()->set_until_ms(message.stamp_ms() + 1000);
+    return message;
+  }
   SealedFrame Seal(const Frame& frame) {
     SealedFrame sealed;
     sealed.set_frame(frame.SerializeAsString());

@@ -283,5 +283,46 @@ TEST(Runs, AForwardedCommandWithAKeyHappensOnceThoughItsAnswerGotLost) {
   EXPECT_EQ(retry.outcome.status(), 200u);
 }
 
+// Node us numbers what it forwards anew after a restart, and the home's answer to its former self
+// comes late.
+TEST(Runs, AnAnswerToTheNodeThatWasHereBeforeIsNotTakenForAnother) {
+  Story story;
+  const std::string first = story.Run("eu", "k1", "delay");
+  const std::string second = story.Run("eu", "k2", "delay");
+  story.Run(100);
+  story.cluster.network().Clog("eu", "us");
+  ForwardRequest request;
+  request.set_command(Story::CancelCommand(first).SerializeAsString());
+  story.cluster.gossip("us").Forward("eu", request, 2000, [](const Answer&) {});
+  story.Run(100);
+  ASSERT_EQ(story.RunIn("eu", first).status(), RUN_CANCELLED);
+  story.cluster.Crash("us");
+  story.cluster.Restart("us");
+  story.cluster.network().Cut("us", "eu");  // the second does not even get there
+  std::optional<Answer> answer;
+  request.set_command(Story::CancelCommand(second).SerializeAsString());
+  story.cluster.gossip("us").Forward("eu", request, 2000, [&](const Answer& a) { answer = a; });
+  story.cluster.network().Unclog("eu", "us");
+  story.Run(500);
+  EXPECT_FALSE(answer.has_value());
+  story.Run(2500);
+  ASSERT_TRUE(answer.has_value());
+  EXPECT_EQ(answer->kind, Kind::kUnavailable);
+  EXPECT_EQ(story.RunIn("eu", second).status(), RUNNING);
+}
+
+TEST(Runs, AForwardedCommandThatWasGivenUpIsNotCarriedOutLater) {
+  Story story;
+  const std::string run = story.Run("eu", "k1", "delay");
+  story.Run(100);
+  story.cluster.network().Clog("us", "eu");
+  EXPECT_EQ(story.Forward("us", "eu", Story::CancelCommand(run)).kind, Kind::kUnavailable);
+  story.Run(story.cluster.options().gossip.skew_bound_ms + 100);
+  story.cluster.network().Unclog("us", "eu");
+  story.Run(1000);
+  EXPECT_EQ(story.RunIn("eu", run).status(), RUNNING);
+  EXPECT_EQ(story.cluster.gossip("eu").StateOf("us").refused, 0u) << "it is late, not wrong";
+}
+
 }  // namespace
 }  // namespace once
