@@ -11,6 +11,7 @@ namespace once {
 namespace {
 
 constexpr std::uint32_t kFrameFormat = 1;
+constexpr std::size_t kDroppedAtOnce = 10'000;  // frames: they are one batch
 
 // What became of the claim in a conflict, for whoever lists conflicts in another region.
 std::optional<Conflict> ConflictOf(Tables& tables, const Slot& slot, const Claim& claim) {
@@ -186,7 +187,8 @@ void Journal::BeginClosing(std::uint64_t upto) {
 void Journal::Close(const Seen& upto) {
   const Vector closing(EntriesUpto(applied_, upto.origin(), upto.sequence()));
   for (const auto& [stream, sequence] : closing) {
-    DropUpto(stream, sequence);
+    while (!DropUpto(stream, sequence)) {
+    }
     dropped_.Erase(stream);
     applied_.Erase(stream);
     if (upto.origin() == region_)
@@ -245,43 +247,40 @@ std::uint64_t Journal::KeptFrom(const Stream& stream) const {
   return first;
 }
 
-void Journal::DropUpto(const Stream& stream, std::uint64_t upto) {
+bool Journal::DropUpto(const Stream& stream, std::uint64_t upto) {
   std::uint64_t& dropped = dropped_[stream];
-  if (dropped >= upto) return;
+  if (dropped >= upto) return true;
   const auto& [origin, incarnation] = stream;
   std::vector<std::string> gone;
   tables_.ScanRaw(keys::Frame(origin, incarnation, dropped + 1),
                   keys::Frame(origin, incarnation, upto + 1),
                   [&](std::string_view key, std::string_view) {
+                    if (gone.size() == kDroppedAtOnce) {
+                      upto = keys::ReadBig64(key.substr(key.size() - 8)) - 1;
+                      return false;
+                    }
                     gone.emplace_back(key);
                     return true;
                   });
+  const bool all = gone.size() < kDroppedAtOnce;
   for (std::string& key : gone) tables_.EraseRaw(std::move(key));
   dropped = upto;
+  return all;
 }
 
 void Journal::VisitOwn(
     const std::function<void(const Stream&, std::uint64_t, std::int64_t)>& visit) const {
-  struct Said {
-    std::int64_t stamp_ms;
-    Stream stream;
-    std::uint64_t last_sequence;
-    auto operator<=>(const Said&) const = default;
-  };
   if (MutationOn("gauge-forgets")) return;
-  std::vector<Said> all;
   const std::string prefix = "j" + keys::Part(region_);
-  tables_.ScanRaw(prefix, keys::After(prefix), [&all](std::string_view, std::string_view value) {
+  tables_.ScanRaw(prefix, keys::After(prefix), [&visit](std::string_view, std::string_view value) {
     SealedFrame sealed;
     Frame frame;
     if (!sealed.ParseFromArray(value.data(), static_cast<int>(value.size())) ||
         !frame.ParseFromString(sealed.frame()))
       throw KvUnreadable("a frame of the journal does not parse");
-    all.push_back({frame.stamp_ms(), {frame.origin(), frame.incarnation()}, LastSequence(frame)});
+    visit({frame.origin(), frame.incarnation()}, LastSequence(frame), frame.stamp_ms());
     return true;
   });
-  std::sort(all.begin(), all.end());
-  for (const Said& said : all) visit(said.stream, said.last_sequence, said.stamp_ms);
 }
 
 std::size_t Journal::CountFrames() const {

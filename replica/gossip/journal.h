@@ -90,10 +90,11 @@ class Journal {
                                  std::size_t bytes_max) const;
   /// The first sequence that After can still give; one past the last when nothing is kept.
   std::uint64_t KeptFrom(const Stream& stream) const;
-  /// Drops frames that every peer has: all of `stream` up to `upto`.
-  void DropUpto(const Stream& stream, std::uint64_t upto);
+  /// Drops frames that every peer has: all of `stream` up to `upto`, or many of them. False: call it
+  /// again.
+  bool DropUpto(const Stream& stream, std::uint64_t upto);
 
-  /// Own frames that are still kept, of every incarnation, oldest first.
+  /// Own frames that are still kept, of every incarnation, oldest first within each.
   void VisitOwn(const std::function<void(const Stream& stream, std::uint64_t last_sequence,
                                          std::int64_t stamp_ms)>& visit) const;
 

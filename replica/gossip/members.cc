@@ -35,6 +35,7 @@ void Gossip::DropWhatAllHave() {
     silent |= IsSilent(peer);
   }
   if (dropped_at_ == changes && !silent) return;
+  bool all = true;
   for (const auto& [stream, have] : durable_) {
     if (stream.second == 0) continue;
     std::uint64_t everywhere = have;
@@ -44,9 +45,9 @@ void Gossip::DropWhatAllHave() {
     // Beyond the bound a peer that comes back hears everything again instead.
     if (have > options_.journal_changes_max)
       everywhere = std::max(everywhere, have - options_.journal_changes_max);
-    if (everywhere > 0) journal_.DropUpto(stream, everywhere);
+    if (everywhere > 0 && !journal_.DropUpto(stream, everywhere)) all = false;
   }
-  dropped_at_ = changes;
+  if (all) dropped_at_ = changes;
 }
 
 // Entries of what was said before this start go in two steps. First we say that those streams are

@@ -195,5 +195,27 @@ TEST(BadNetwork, S_48_WhatCannotBeReadIsNotAcknowledgedAndComesAgain) {
   EXPECT_EQ(story.ConflictsCounted(), 1u);
 }
 
+TEST(Backlog, S_12_APeerThatWasAwayBeyondTheJournalsBoundHearsEverythingAgain) {
+  ClusterOptions options;
+  options.gossip.journal_changes_max = 5;
+  Story story(options);
+  story.cluster.Partition({"ap"}, {"us", "eu"});
+  std::map<std::string, std::string> runs;
+  for (int i = 0; i < 40; ++i) {
+    const std::string key = "key-" + std::to_string(i);
+    runs[key] = story.Claim(i % 2 == 0 ? "us" : "eu", key);
+    story.Run(20);
+  }
+  story.Run(1000);
+  EXPECT_LT(story.cluster.gossip("us").journal().CountFrames(), 40u) << "it was cut";
+  story.cluster.Heal();
+  ASSERT_TRUE(story.RunUntilQuiet());
+  for (const auto& [key, run] : runs) {
+    const Slot* slot = story.SlotIn("ap", key);
+    ASSERT_NE(slot, nullptr) << key;
+    EXPECT_EQ(slot->claims(0).run_id(), run);
+  }
+}
+
 }  // namespace
 }  // namespace once
