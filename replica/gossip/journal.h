@@ -90,8 +90,8 @@ class Journal {
                                  std::size_t bytes_max) const;
   /// The first sequence that After can still give; one past the last when nothing is kept.
   std::uint64_t KeptFrom(const Stream& stream) const;
-  /// Drops frames that every peer has: all of `stream` up to `upto`, or many of them. False: call it
-  /// again.
+  /// Drops frames that every peer has: all of `stream` up to `upto`, or many of them. False: call
+  /// it again.
   bool DropUpto(const Stream& stream, std::uint64_t upto);
 
   /// Own frames that are still kept, of every incarnation, oldest first within each.
