@@ -326,7 +326,7 @@ Metrics::Gauges Replica::Gauges() {
   Metrics::Gauges gauges;
   gauges.slots = tables_.head().slots();
   gauges.slot_bytes = tables_.head().slot_bytes();
-  gauges.hot_slots = tables_.hot_slots();
+  gauges.hot_slots = tables_.hot().size();
   gauges.queue_depth = commit_.waiting();
   gauges.waiters = waiters_.size();
   gauges.clock_safe = clock_.Safe();

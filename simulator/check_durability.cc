@@ -51,7 +51,7 @@ bool IsAcknowledged(const Operation& operation) {
 
 void NoteLost(const Holdings& left, History& history) {
   for (Operation& operation : history.operations)
-    if (IsAcknowledged(operation) && !operation.lost)
+    if (IsAcknowledged(operation))
       operation.lost = std::none_of(left.begin(), left.end(), [&operation](const auto& held) {
         return Lost(operation, Find(held.second, operation)).empty();
       });

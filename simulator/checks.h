@@ -45,7 +45,8 @@ Violations CheckAcknowledged(const History& history);
 /// Strict mode: what was acknowledged is in the end in every region's state until it is over.
 Violations CheckKept(Cluster& cluster, const History& history, std::int64_t now_ms);
 
-/// After a directory was replaced: marks what was acknowledged and is in none of those left.
+/// After a directory was replaced: marks what was acknowledged and is in none of those left. One
+/// that had been set aside may bring something back.
 void NoteLost(const Holdings& left, History& history);
 /// What was acknowledged in these regions is there, except what is marked as lost, and what was
 /// over `grace_ms` before `now_ms`.
@@ -62,6 +63,16 @@ Violations CheckLosers(Cluster& cluster, const Holdings& holdings);
 Violations CheckConflictCount(Cluster& cluster, const Holdings& holdings, std::int64_t grace_ms);
 /// Nothing is left to say: journals are empty, every frame is acknowledged, no peer was refused.
 Violations CheckDrained(Cluster& cluster);
+
+/// A copy of the region's directory does not start, under its own name or another's.
+Violations CheckClone(const Cluster& cluster, const std::string& region);
+
+/// At any time: slots in memory keep to their bound, the strict log is cut when it has twice what
+/// is kept, and nobody follows more streams of a peer than there are.
+Violations CheckMemory(Cluster& cluster);
+/// When all is quiet: besides, nothing is kept for a caller or a peer that waits for nothing, and
+/// old streams are closed.
+Violations CheckMemoryAtRest(Cluster& cluster);
 
 /// While a link and its ends are well, news crosses it within the bound.
 Violations CheckLag(const std::vector<Divergence>& divergences, std::int64_t bound_ms);

@@ -23,7 +23,7 @@ std::string Seal(const std::string& origin, const std::string& bytes) {
 Cluster::Cluster(ClusterOptions options)
     : options_(std::move(options)), random_(options_.seed), network_(time_, random_) {
   for (const std::string& region : options_.regions) {
-    nodes_[region].disk = std::make_unique<MemoryDisk>();
+    nodes_[region].directory = NewDirectory(region, {});
     Restart(region);
   }
 }
@@ -45,13 +45,15 @@ void Cluster::Stop(Node& node) {
 void Cluster::Restart(const std::string& region) {
   Node& node = nodes_.at(region);
   Check(!node.replica, "a region is started once");
+  const auto& [disk, identity, origin] = node.directory;
+  Check(WhyNotStart(identity, origin, region, "data").empty(), "it is nobody else's, and no copy");
   node.scheduler = std::make_unique<NodeScheduler>(time_, node.wall_offset_ms);
   if (!options_.strict_routes.empty())
     node.scheduler->SetWatcher([this, region] {
       if (on_step) on_step(region);
     });
   node.metrics = std::make_unique<Metrics>(16);
-  node.store = std::make_unique<MemoryStore>(*node.disk, *node.scheduler);
+  node.store = std::make_unique<MemoryStore>(*disk, *node.scheduler);
   node.transport = std::make_unique<SimulatedTransport>(network_, region, *node.scheduler);
   node.shared = std::make_unique<SharedTransport>(*node.transport);
   Config config;
@@ -111,23 +113,61 @@ StrictGroup* Cluster::group(const std::string& region) {
   return node.replica ? node.replica->strict() : nullptr;
 }
 
-const Raft* Cluster::raft(const std::string& region) {
+const NativeEngine* Cluster::engine(const std::string& region) {
   StrictGroup* const part = group(region);
-  return part ? static_cast<const NativeEngine&>(part->engine()).core() : nullptr;
+  return part ? &static_cast<const NativeEngine&>(part->engine()) : nullptr;
+}
+
+const Raft* Cluster::raft(const std::string& region) {
+  const NativeEngine* const part = engine(region);
+  return part ? part->core() : nullptr;
 }
 
 void Cluster::Crash(const std::string& region) {
   Node& node = nodes_.at(region);
   Stop(node);
-  node.disk->Crash(random_);
+  node.directory.disk->Crash(random_);
 }
 
 void Cluster::Restore(const std::string& region, MemoryDisk::Contents backup) {
   Node& node = nodes_.at(region);
   Check(!node.replica, "a directory is not replaced under a process");
-  node.disk = std::make_unique<MemoryDisk>(std::move(backup));
-  ++node.life;
+  node.directory = NewDirectory(region, std::move(backup));
+  Replaced(region);
+}
+
+void Cluster::MoveToCopy(const std::string& region, MemoryDisk::Contents copy) {
+  Node& node = nodes_.at(region);
+  node.aside = std::move(node.directory);
+  Restore(region, std::move(copy));
+}
+
+void Cluster::MoveBack(const std::string& region) {
+  Node& node = nodes_.at(region);
+  Check(!node.replica && node.aside.disk, "a directory is not replaced under a process");
+  node.directory = std::move(node.aside);
+  // What was wrong with its medium then is over.
+  node.directory.disk->SetFull(false);
+  node.directory.disk->SetSyncDelay(0);
+  node.directory.disk->FailNextSync(false);
+  Replaced(region);
+}
+
+void Cluster::Replaced(const std::string& region) {
+  ++nodes_.at(region).life;
   if (on_replaced) on_replaced(region);
+}
+
+std::string Cluster::WhyCopyDoesNotStart(const std::string& region, const std::string& as) const {
+  const FileOrigin copied{files_ + 1, 0};
+  return WhyNotStart(nodes_.at(region).directory.identity, copied, as, "a copy");
+}
+
+Cluster::Directory Cluster::NewDirectory(const std::string& region, MemoryDisk::Contents contents) {
+  const FileOrigin origin{++files_, 0};
+  return {std::make_unique<MemoryDisk>(std::move(contents)),
+          {region, std::to_string(files_), origin},
+          origin};
 }
 
 void Cluster::JumpWall(const std::string& region, std::int64_t delta_ms) {

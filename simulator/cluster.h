@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "replica/config.h"
+#include "replica/directory_identity.h"
 #include "replica/gossip/gossip.h"
 #include "replica/metrics.h"
 #include "replica/replica.h"
@@ -58,13 +59,23 @@ class Cluster {
   void Restore(const std::string& region, MemoryDisk::Contents backup);
   /// Loses everything. Only while the region is down.
   void Empty(const std::string& region) { Restore(region, {}); }
+  /// Its directory is set aside for a copy of it, or comes back in place of that copy, if there is
+  /// one aside. Only while the region is down.
+  void MoveToCopy(const std::string& region, MemoryDisk::Contents copy);
+  void MoveBack(const std::string& region);
+  bool IsOneAside(const std::string& region) const {
+    return nodes_.at(region).aside.disk != nullptr;
+  }
+  /// What whoever starts a copy of the region's directory as the region `as` is told; empty: it
+  /// would run.
+  std::string WhyCopyDoesNotStart(const std::string& region, const std::string& as) const;
   /// How often the region's directory was replaced.
   std::uint32_t life(const std::string& region) const { return nodes_.at(region).life; }
   void Pause(const std::string& region) { nodes_.at(region).scheduler->Pause(); }
   void Resume(const std::string& region) { nodes_.at(region).scheduler->Resume(); }
   bool IsPaused(const std::string& region) const { return nodes_.at(region).scheduler->paused(); }
   void JumpWall(const std::string& region, std::int64_t delta_ms);
-  MemoryDisk& disk(const std::string& region) { return *nodes_.at(region).disk; }
+  MemoryDisk& disk(const std::string& region) { return *nodes_.at(region).directory.disk; }
   /// The region's member of the strict group: another one for every life of its directory.
   std::string Member(const std::string& region) const {
     return region + "/" + std::to_string(nodes_.at(region).life);
@@ -76,6 +87,8 @@ class Cluster {
   StrictGroup* group(const std::string& region);
   /// Null also while it is silent.
   const Raft* raft(const std::string& region);
+  /// Null as the group is.
+  const NativeEngine* engine(const std::string& region);
 
   /// Both directions between every pair across the two sides.
   void Partition(const std::vector<std::string>& one, const std::vector<std::string>& other);
@@ -100,8 +113,14 @@ class Cluster {
   bool Converged();
 
  private:
-  struct Node {
+  struct Directory {
     std::unique_ptr<MemoryDisk> disk;
+    DirectoryIdentity identity;
+    FileOrigin origin;  // of its IDENTITY
+  };
+  struct Node {
+    Directory directory;
+    Directory aside;
     std::uint32_t life = 0;
     std::int64_t wall_offset_ms = 0;
     bool failed_to_start = false;
@@ -114,6 +133,9 @@ class Cluster {
     std::unique_ptr<Gossip> gossip;
   };
   void Stop(Node& node);
+  /// A directory that was made, or adopted, by the region.
+  Directory NewDirectory(const std::string& region, MemoryDisk::Contents contents);
+  void Replaced(const std::string& region);
   void JoinGroup(Node& node, const Config& config);
   void FoundGroup(StrictGroup& group);
 
@@ -122,6 +144,7 @@ class Cluster {
   VirtualScheduler time_;
   Network network_;
   std::map<std::string, Node> nodes_;
+  std::uint64_t files_ = 0;  // made so far
 };
 
 /// The Begin of a simulated caller.

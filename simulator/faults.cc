@@ -2,10 +2,13 @@
 
 #include <algorithm>
 
+#include "simulator/checks.h"
+
 namespace once {
 namespace {
 
 constexpr std::int64_t kSuperviseMs = 700;
+constexpr std::int64_t kMoveMs = 500;  // to bring another directory into place
 
 }  // namespace
 
@@ -66,6 +69,7 @@ void Faults::Start(std::int64_t duration_ms) {
   Repeat(options_.restored_gap_ms, 12'000, &Faults::RestoreSome);
   Repeat(options_.transfer_gap_ms, 1, &Faults::TransferSome);
   Repeat(options_.dismissal_gap_ms, 8000, &Faults::DismissSome);
+  Repeat(options_.cloned_gap_ms, 12'000, &Faults::CloneSome);
   for (const Fault& fault : options_.schedule)
     cluster_.time().After(fault.from_ms, [this, fault] {
       if (!stopped_) Begin_(fault);
@@ -162,28 +166,65 @@ void Faults::CrashSome(std::int64_t for_ms) {
   CrashFor(Victim(), for_ms);
 }
 
-void Faults::ReplaceFor(Fault::Kind kind, const std::string& region, std::int64_t age_ms,
-                        MemoryDisk::Contents backup, std::int64_t for_ms) {
-  if (!cluster_.IsUp(region) || cluster_.IsPaused(region)) return;
-  if (replacements_ == options_.replacements_max) return;
+bool Faults::ReplaceFor(Fault::Kind kind, const std::string& region, std::int64_t age_ms,
+                        const std::function<void()>& replace, std::int64_t for_ms) {
+  if (!cluster_.IsUp(region) || cluster_.IsPaused(region)) return false;
+  if (replacements_ == options_.replacements_max) return false;
   ++replacements_;
   cluster_.Crash(region);
-  cluster_.Restore(region, std::move(backup));
+  replace();
   crash_[region] = Open(kind, region, "", age_ms);
   cluster_.time().After(for_ms, [this, region, fault = crash_[region]] {
     if (!IsOver(fault)) StartAgain(region);
   });
+  return true;
+}
+
+void Faults::EmptyFor(const std::string& region, std::int64_t for_ms) {
+  ReplaceFor(
+      Fault::Kind::kEmptied, region, 0, [this, region] { cluster_.Empty(region); }, for_ms);
 }
 
 void Faults::EmptySome(std::int64_t for_ms) {
-  ReplaceFor(Fault::Kind::kEmptied, AnyRegion(), 0, {}, for_ms);
+  EmptyFor(AnyRegion(), for_ms);
+}
+
+// The copy is made now, and used when it is that old.
+void Faults::RestoreFor(const std::string& region, std::int64_t age_ms, std::int64_t for_ms) {
+  cluster_.time().After(age_ms,
+                        [this, region, age_ms, for_ms, copy = cluster_.disk(region).durable()] {
+                          if (stopped_) return;
+                          ReplaceFor(
+                              Fault::Kind::kRestored, region, age_ms,
+                              [this, region, &copy] { cluster_.Restore(region, copy); }, for_ms);
+                        });
 }
 
 void Faults::RestoreSome(std::int64_t age_ms) {
+  RestoreFor(AnyRegion(), age_ms, kMoveMs);
+}
+
+void Faults::CloneFor(const std::string& region, std::int64_t age_ms, std::int64_t for_ms) {
+  for (Violation& found : CheckClone(cluster_, region)) {
+    found.at_ms = NowMillis();
+    history_.violations.push_back(std::move(found));
+  }
+  if (replacements_ + 2 > options_.replacements_max) return;
+  cluster_.time().After(
+      age_ms, [this, region, age_ms, for_ms, copy = cluster_.disk(region).durable()] {
+        const auto move = [this, region, &copy] { cluster_.MoveToCopy(region, copy); };
+        if (stopped_ || !ReplaceFor(Fault::Kind::kCloned, region, age_ms, move, kMoveMs)) return;
+        cluster_.time().After(kMoveMs + for_ms, [this, region, for_ms] {
+          const auto move_back = [this, region] { cluster_.MoveBack(region); };
+          if (!stopped_ && cluster_.IsOneAside(region))
+            ReplaceFor(Fault::Kind::kCloned, region, for_ms, move_back, kMoveMs);
+        });
+      });
+}
+
+void Faults::CloneSome(std::int64_t for_ms) {
   const std::string region = AnyRegion();
-  cluster_.time().After(age_ms, [this, region, age_ms, copy = cluster_.disk(region).durable()] {
-    if (!stopped_) ReplaceFor(Fault::Kind::kRestored, region, age_ms, copy, 500);
-  });
+  CloneFor(region, Below(8000), for_ms);
 }
 
 void Faults::StartAgain(const std::string& region) {
@@ -344,15 +385,11 @@ void Faults::Begin_(Fault fault) {
     case Fault::Kind::kClockJump:
       return JumpFor(fault.region, fault.amount, for_ms);
     case Fault::Kind::kEmptied:
-      return ReplaceFor(fault.kind, fault.region, 0, {}, for_ms);
+      return EmptyFor(fault.region, for_ms);
     case Fault::Kind::kRestored:
-      // The copy is made at the start of the schedule's entry, and used when it is that old.
-      cluster_.time().After(fault.amount,
-                            [this, fault, for_ms, copy = cluster_.disk(fault.region).durable()] {
-                              if (!stopped_)
-                                ReplaceFor(fault.kind, fault.region, fault.amount, copy, for_ms);
-                            });
-      return;
+      return RestoreFor(fault.region, fault.amount, for_ms);
+    case Fault::Kind::kCloned:
+      return CloneFor(fault.region, fault.amount, for_ms);
     case Fault::Kind::kTransfer:
       return TransferTo(fault.region);
     case Fault::Kind::kDismissed:

@@ -15,6 +15,9 @@
 //     what it acknowledged before: it may admit again until the others have told it. Whatever
 //     another directory does hold then is not lost, unless that one is replaced too before it could
 //     be given back: in the end it is with its home again, and with everybody else.
+//   - A copy of a directory is started, beside the original or in another region's name: it must
+//     refuse. It is also adopted while the original is set aside, which later comes back in its
+//     place: each is then a directory that replaces the other.
 //
 // What the strict group is promised, and must survive:
 //   - The same of network, disks and clocks, for any number of members at once, also for whoever
@@ -78,11 +81,17 @@ class Faults {
   void RestoreSome(std::int64_t for_ms);
   void TransferSome(std::int64_t for_ms);
   void DismissSome(std::int64_t for_ms);
+  void CloneSome(std::int64_t for_ms);
   void CutFor(const std::string& from, const std::string& to, std::int64_t for_ms);
   void CrashFor(const std::string& region, std::int64_t for_ms);
-  /// It dies and comes back with another directory.
-  void ReplaceFor(Fault::Kind kind, const std::string& region, std::int64_t age_ms,
-                  MemoryDisk::Contents backup, std::int64_t for_ms);
+  /// It dies and comes back with another directory, which `replace` puts there. False: not now.
+  bool ReplaceFor(Fault::Kind kind, const std::string& region, std::int64_t age_ms,
+                  const std::function<void()>& replace, std::int64_t for_ms);
+  void EmptyFor(const std::string& region, std::int64_t for_ms);
+  void RestoreFor(const std::string& region, std::int64_t age_ms, std::int64_t for_ms);
+  /// Somebody starts a copy, in vain. When it is so old it is adopted, and takes the place of its
+  /// original for a while.
+  void CloneFor(const std::string& region, std::int64_t age_ms, std::int64_t for_ms);
   void PauseFor(const std::string& region, std::int64_t for_ms);
   void JumpFor(const std::string& region, std::int64_t amount_ms, std::int64_t for_ms);
   /// The leader is cut off, and asked to take all others out before it knows.

@@ -58,7 +58,8 @@ struct Fault {
     kEmptied,
     kRestored,
     kTransfer,
-    kDismissed
+    kDismissed,
+    kCloned
   };
   Kind kind = Kind::kCut;
   std::int64_t from_ms = 0;

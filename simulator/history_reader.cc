@@ -14,7 +14,7 @@ constexpr std::array<std::string_view, 3> kKinds = {"begin", "settle", "look-up"
 constexpr std::array<std::string_view, 10> kAnswers = {
     "none", "execute",     "replay",    "in-flight", "mismatch",
     "done", "stale-fence", "not-found", "full",      "unavailable"};
-constexpr std::array<std::string_view, 13> kFaults = {"cut",
+constexpr std::array<std::string_view, 14> kFaults = {"cut",
                                                       "clog",
                                                       "crash",
                                                       "pause",
@@ -26,7 +26,8 @@ constexpr std::array<std::string_view, 13> kFaults = {"cut",
                                                       "emptied-directory",
                                                       "restored-backup",
                                                       "transfer",
-                                                      "dismissed-member"};
+                                                      "dismissed-member",
+                                                      "cloned-directory"};
 
 std::string Text(const json::object& object, std::string_view name) {
   const json::value* value = object.if_contains(name);

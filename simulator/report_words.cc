@@ -100,6 +100,8 @@ std::string_view Word(Fault::Kind kind) {
       return "transfer";
     case Fault::Kind::kDismissed:
       return "dismissed-member";
+    case Fault::Kind::kCloned:
+      return "cloned-directory";
   }
   return "unknown";
 }

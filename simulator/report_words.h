@@ -19,11 +19,11 @@ inline constexpr std::array kAnswers = {
     Operation::Answer::kNotFound, Operation::Answer::kFull,     Operation::Answer::kUnavailable,
     Operation::Answer::kNone};
 inline constexpr std::array kFaultKinds = {
-    Fault::Kind::kCut,      Fault::Kind::kClog,      Fault::Kind::kCrash,
-    Fault::Kind::kPause,    Fault::Kind::kSlowDisk,  Fault::Kind::kSyncFailure,
-    Fault::Kind::kDiskFull, Fault::Kind::kClockJump, Fault::Kind::kLossyLinks,
-    Fault::Kind::kEmptied,  Fault::Kind::kRestored,  Fault::Kind::kTransfer,
-    Fault::Kind::kDismissed};
+    Fault::Kind::kCut,       Fault::Kind::kClog,      Fault::Kind::kCrash,
+    Fault::Kind::kPause,     Fault::Kind::kSlowDisk,  Fault::Kind::kSyncFailure,
+    Fault::Kind::kDiskFull,  Fault::Kind::kClockJump, Fault::Kind::kLossyLinks,
+    Fault::Kind::kEmptied,   Fault::Kind::kRestored,  Fault::Kind::kTransfer,
+    Fault::Kind::kDismissed, Fault::Kind::kCloned};
 
 /// The kebab-case names of the files, as in "look-up" or "stale-fence".
 std::string_view Word(Operation::Kind kind);

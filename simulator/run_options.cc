@@ -148,6 +148,9 @@ RunOptions DrawOptions(std::uint64_t seed, bool strict) {
   options.cluster.lease_ms = options.workload.lease_ms;
   options.faults = DrawFaults(random);
   if (strict) DrawStrict(random, options);
+  // Of its own stream: the faults above are the same with it and without.
+  Random clones(seed ^ 0xfedcba9876543210u);
+  options.faults.cloned_gap_ms = Gap(clones, 5, 15'000, 60'000);
   return options;
 }
 
@@ -196,6 +199,7 @@ std::vector<std::pair<std::string, std::string>> Describe(const RunOptions& opti
   say("wild_jump_gap_ms", faults.wild_jump_gap_ms);
   say("emptied_gap_ms", faults.emptied_gap_ms);
   say("restored_gap_ms", faults.restored_gap_ms);
+  say("cloned_gap_ms", faults.cloned_gap_ms);
   say("transfer_gap_ms", faults.transfer_gap_ms);
   say("dismissal_gap_ms", faults.dismissal_gap_ms);
   say("leader_percent", faults.leader_percent);

@@ -53,6 +53,7 @@ struct FaultOptions {
   std::int64_t wild_jump_gap_ms = 0;   // beyond it
   std::int64_t emptied_gap_ms = 0;
   std::int64_t restored_gap_ms = 0;
+  std::int64_t cloned_gap_ms = 0;
   std::uint32_t replacements_max = 1000;  // of directories, in one world
   std::int64_t transfer_gap_ms = 0;       // of leadership
   std::int64_t dismissal_gap_ms = 0;      // of a member, for a while

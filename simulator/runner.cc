@@ -65,6 +65,7 @@ class Simulation {
     faults_.Start(options_.safety_ms);
     workload_.Start(options_.safety_ms);
     watch_.Start();
+    WatchMemory();
     if (group_) group_->Start(), keeper_.Start();
     Advance(options_.safety_ms);
     history_.safety_ms = options_.safety_ms;
@@ -145,12 +146,22 @@ class Simulation {
     Keep(CheckLosers(cluster_, holdings_));
     Keep(CheckConflictCount(cluster_, holdings_, grace_ms));
     Keep(CheckDrained(cluster_));
+    Keep(CheckMemoryAtRest(cluster_));
     if (group_) group_->Check(), Keep(CheckKept(cluster_, history_, Elapsed()));
     Keep(CheckLag(watch_.divergences(), history_.lag_bound_ms + kWatchMs));
     // After a restart the age is known by the calendar only, to within the skew bound.
     Keep(CheckGauge(watch_.divergences(), options_.cluster.gossip.interval_ms + kWatchMs +
                                               options_.cluster.gossip.skew_bound_ms));
     CheckProbes();
+  }
+
+  // Until something is found: it would be found again each time.
+  void WatchMemory() {
+    cluster_.time().After(kWatchMs, [this] {
+      Violations found = CheckMemory(cluster_);
+      if (found.empty()) WatchMemory();
+      Keep(std::move(found));
+    });
   }
 
   // In the end every key is answered in every region.

@@ -66,6 +66,7 @@ Fields FaultFields(FaultOptions& f) {
           {"wild_jump_gap_ms", Into(f.wild_jump_gap_ms)},
           {"emptied_gap_ms", Into(f.emptied_gap_ms)},
           {"restored_gap_ms", Into(f.restored_gap_ms)},
+          {"cloned_gap_ms", Into(f.cloned_gap_ms)},
           {"replacements_max", Into(f.replacements_max)},
           {"transfer_gap_ms", Into(f.transfer_gap_ms)},
           {"dismissal_gap_ms", Into(f.dismissal_gap_ms)},
@@ -104,6 +105,7 @@ const std::map<std::string, Fault::Kind, std::less<>> kKinds = {
     {"clock-jump", Fault::Kind::kClockJump},
     {"emptied-directory", Fault::Kind::kEmptied},
     {"restored-backup", Fault::Kind::kRestored},
+    {"cloned-directory", Fault::Kind::kCloned},
     {"transfer", Fault::Kind::kTransfer},
     {"dismissed-member", Fault::Kind::kDismissed}};
 

@@ -224,11 +224,18 @@ void Gossip::SendWhatIsLacking(const std::string& name) {
 // sent again from where the peer says it is.
 void Gossip::AddFrames(const std::string& name, Peer& peer, GossipMessage& message) {
   if (peer.lacks_nothing == MomentsOf(peer)) return;
+  // Of a stream that was closed meanwhile it lacks nothing.
+  const auto is_closed = [this](const auto& note) {
+    return !durable_.Find(note.first.first, note.first.second);
+  };
+  std::erase_if(peer.behind_since_us, is_closed);
+  std::erase_if(peer.sent, is_closed);
   const std::int64_t now_us = NowMicros();
   std::size_t room = options_.window_bytes;
   for (const auto& [stream, have] : durable_) {
     const std::uint64_t acknowledged = KnownUpto(peer.acknowledged, stream);
     if (acknowledged >= have) {
+      if (MutationOn("followed-for-ever")) continue;
       if (!peer.behind_since_us.empty()) peer.behind_since_us.erase(stream);
       if (!peer.sent.empty()) peer.sent.erase(stream);
       continue;
@@ -290,6 +297,7 @@ Gossip::PeerState Gossip::StateOf(const std::string& name) {
   state.refused = peer.refused;
   state.ignored = peer.ignored;
   state.repaired = peer.repaired;
+  state.streams = peer.sent.size() + peer.behind_since_us.size() + peer.own.size();
   std::int64_t age_us = 0;
   for (const auto& [stream, waiting] : peer.own) {
     state.unacknowledged += waiting.size();

@@ -72,6 +72,7 @@ class Gossip {
   struct PeerState {
     double partition_seconds = 0;  // age of the oldest state the peer may be missing
     std::uint64_t unacknowledged = 0;
+    std::uint64_t streams = 0;   // that are followed because it may lack some of them
     std::uint64_t refused = 0;   // messages that were wrong
     std::uint64_t ignored = 0;   // frames that it passed on: of regions that are not configured
                                  // here, or that lie, or giving back what was not lost

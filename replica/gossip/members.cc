@@ -1,6 +1,7 @@
 // What every member has, and so nobody needs to keep for the others.
 #include <algorithm>
 
+#include "conflict/mutation.h"
 #include "replica/gossip/gossip.h"
 
 namespace once {
@@ -54,6 +55,7 @@ void Gossip::DropWhatAllHave() {
 // closed, once every member has exactly what we have of them: so nobody has words of ours that we
 // lost. Whoever hears that and still has them all closes them too; when all have, the entries go.
 void Gossip::CloseOwn() {
+  if (MutationOn("streams-never-closed")) return;
   const auto& [region, incarnation] = journal_.own();
   const Vector::Entries old = EntriesUpto(durable_, region, incarnation - 1);
   if (old.empty() || !Same(old, EntriesUpto(journal_.applied(), region, incarnation - 1))) return;

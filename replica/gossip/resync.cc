@@ -76,7 +76,13 @@ void Gossip::TakeBaseline(const std::string& from, const Seen& baseline) {
     return;  // it is late, or for what we were
   const std::uint64_t upto = stream.second == 0 ? baseline.sequence() : stream.second;
   if (ours && (upto >= journal_.own().second || !HaveLost(baseline))) return;
+  // The others closed streams of ours that are open here: a copy of this directory, or what it was
+  // before a backup, spoke for us meanwhile. What of them was not heard by then is taken in another
+  // stream only.
+  const bool open =
+      ours && stream.second == 0 && !EntriesUpto(journal_.applied(), stream.first, upto).empty();
   stream.second == 0 ? journal_.Close(baseline) : journal_.SkipTo(baseline);
+  if (open) RetellOwn(journal_.own().second + 1);
   replica_.Read([](Tables&) {}, [] {});
 }
 

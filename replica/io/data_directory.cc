@@ -16,6 +16,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "replica/directory_identity.h"
 #include "replica/env/check.h"
 
 namespace once {
@@ -23,7 +24,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kFormat = "once-data-2";
 constexpr const char* kIdentityFile = "IDENTITY";
 constexpr const char* kNewIdentityFile = "IDENTITY.new";
 constexpr const char* kLockFile = "LOCK";
@@ -56,14 +56,7 @@ class Fd {
   int fd_;
 };
 
-/// Where a file was born. Equal only for the very same file.
-struct Origin {
-  std::uint64_t inode = 0;
-  std::int64_t born_ns = 0;  // 0: the file system does not tell
-  bool operator==(const Origin&) const = default;
-};
-
-Origin OriginOf(const std::string& path) {
+FileOrigin OriginOf(const std::string& path) {
   struct statx stat = {};
   if (::statx(AT_FDCWD, path.c_str(), 0, STATX_INO | STATX_BTIME, &stat) != 0) {
     RefuseErrno("cannot inspect " + path);
@@ -72,12 +65,6 @@ Origin OriginOf(const std::string& path) {
   return {stat.stx_ino, has_birth ? stat.stx_btime.tv_sec * 1'000'000'000 + stat.stx_btime.tv_nsec
                                   : std::int64_t{0}};
 }
-
-struct Identity {
-  std::string region;
-  std::string id;
-  Origin origin;
-};
 
 std::string MintId() {
   unsigned char bytes[16];
@@ -90,22 +77,17 @@ std::string MintId() {
   return hex;
 }
 
-Identity ReadIdentity(const fs::path& file) {
+DirectoryIdentity ReadIdentity(const fs::path& file) {
   std::ifstream in(file);
-  std::string format, word_region, word_id, word_origin;
-  Identity identity;
-  std::getline(in, format);
-  if (in && format != kFormat) {
-    throw Refused(file.string() + " has the format '" + format + "'; this program knows only '" +
-                  kFormat + "'");
-  }
-  in >> word_region >> identity.region >> word_id >> identity.id >> word_origin >>
-      identity.origin.inode >> identity.origin.born_ns;
-  if (!in || word_region != "region" || word_id != "identity" || word_origin != "origin" ||
-      identity.id.size() != 32) {
-    throw Refused(file.string() + " is damaged: restore it, or rejoin with an empty directory");
-  }
-  return identity;
+  std::ostringstream text;
+  text << in.rdbuf();
+  auto parsed = ParseIdentity(text.str(), file.string());
+  if (const auto* error = std::get_if<std::string>(&parsed)) throw Refused(*error);
+  return std::get<DirectoryIdentity>(parsed);
+}
+
+void RefuseIf(const std::string& why) {
+  if (!why.empty()) throw Refused(why);
 }
 
 void SyncPath(const std::string& path, int flags) {
@@ -114,15 +96,12 @@ void SyncPath(const std::string& path, int flags) {
 }
 
 /// Durable when it returns; before that the old file, or none, is there.
-Identity WriteIdentity(const fs::path& directory, const std::string& region) {
+DirectoryIdentity WriteIdentity(const fs::path& directory, const std::string& region) {
   const fs::path fresh = directory / kNewIdentityFile;
   fs::remove(fresh);
   const Fd file(fresh, O_WRONLY | O_CREAT | O_EXCL);
-  const Identity identity{region, MintId(), OriginOf(fresh)};
-  std::ostringstream text;
-  text << kFormat << "\nregion " << region << "\nidentity " << identity.id << "\norigin "
-       << identity.origin.inode << ' ' << identity.origin.born_ns << '\n';
-  const std::string bytes = text.str();
+  const DirectoryIdentity identity{region, MintId(), OriginOf(fresh)};
+  const std::string bytes = ToText(identity);
   if (::write(file.get(), bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size()) ||
       ::fsync(file.get()) != 0) {
     RefuseErrno("cannot write " + fresh.string());
@@ -149,19 +128,6 @@ bool HoldsData(const fs::path& directory) {
   return false;
 }
 
-void CheckRegion(const Identity& identity, const std::string& path, const std::string& region) {
-  if (identity.region == region) return;
-  throw Refused(path + " holds the data of region '" + identity.region +
-                "' and cannot be started as region '" + region + "'");
-}
-
-void CheckOrigin(const Identity& identity, const std::string& path) {
-  if (OriginOf(path + "/" + kIdentityFile) == identity.origin) return;
-  throw Refused(path + " is a copy of the directory with identity " + identity.id +
-                ": two nodes must not share one. If the original is gone for good, or this is to "
-                "be another node, start once with --adopt-data, which gives it a new identity");
-}
-
 }  // namespace
 
 std::variant<DataDirectory, std::string> DataDirectory::Open(const std::string& path,
@@ -176,9 +142,9 @@ std::variant<DataDirectory, std::string> DataDirectory::Open(const std::string& 
   directory.region_ = region;
   directory.lock_fd_ = Lock(path);
   if (fs::exists(fs::path(path) / kIdentityFile)) {
-    const Identity identity = ReadIdentity(fs::path(path) / kIdentityFile);
-    CheckRegion(identity, path, region);
-    CheckOrigin(identity, path);
+    const fs::path file = fs::path(path) / kIdentityFile;
+    const DirectoryIdentity identity = ReadIdentity(file);
+    RefuseIf(WhyNotStart(identity, OriginOf(file), region, path));
     directory.identity_ = identity.id;
   } else if (HoldsData(path)) {
     return path +
@@ -205,7 +171,7 @@ std::variant<DataDirectory, std::string> DataDirectory::Adopt(const std::string&
   directory.path_ = path;
   directory.region_ = region;
   directory.lock_fd_ = Lock(path);
-  CheckRegion(ReadIdentity(fs::path(path) / kIdentityFile), path, region);
+  RefuseIf(WhyNotAdopt(ReadIdentity(fs::path(path) / kIdentityFile), region, path));
   directory.identity_ = WriteIdentity(path, region).id;
   return directory;
 } catch (const Refused& refused) {

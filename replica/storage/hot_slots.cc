@@ -4,6 +4,7 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstring>
 
+#include "conflict/mutation.h"
 #include "replica/env/check.h"
 
 namespace once {
@@ -48,7 +49,7 @@ HotSlot* HotSlots::Look(std::string_view hash) const {
 
 HotSlot* HotSlots::Find(std::string_view hash) {
   HotSlot* const hot = Look(hash);
-  if (hot) order_.splice(order_.begin(), order_, hot->place);
+  if (hot && IsDurable(*hot)) order_.splice(order_.begin(), order_, hot->place);
   return hot;
 }
 
@@ -57,7 +58,6 @@ const HotSlot* HotSlots::Peek(std::string_view hash) const {
 }
 
 HotSlot& HotSlots::Insert(std::string_view hash) {
-  MakeRoom();
   if (spare_.empty())
     order_.emplace_front();
   else
@@ -74,17 +74,32 @@ HotSlot& HotSlots::Insert(std::string_view hash) {
 void HotSlots::SetBytes(HotSlot& hot, std::size_t bytes) {
   bytes_ += bytes - hot.bytes;
   hot.bytes = bytes;
+  MakeRoom();
+}
+
+void HotSlots::Stay(HotSlot& hot, std::uint64_t batch) {
+  if (hot.batch == batch) return;
+  staying_.splice(staying_.end(), ListOf(hot), hot.place);
+  hot.batch = batch;
+}
+
+void HotSlots::Synced(std::uint64_t batch) {
+  synced_ = batch;
+  while (!staying_.empty() && IsDurable(staying_.front()))
+    order_.splice(order_.begin(), staying_, staying_.begin());
+  MakeRoom();
 }
 
 void HotSlots::Erase(HotSlot& hot) {
   bytes_ -= hot.bytes + kOverheadBytes;
   index_->by_hash.erase(hot.hash);
-  last_ = nullptr;
+  if (last_ == &hot) last_ = nullptr;
+  std::list<HotSlot>& list = ListOf(hot);
   if (!spare_.empty() || hot.bytes > kSpareBytesMax) {
-    order_.erase(hot.place);
+    list.erase(hot.place);
     return;
   }
-  spare_.splice(spare_.begin(), order_, hot.place);
+  spare_.splice(spare_.begin(), list, hot.place);
   hot.slot.Clear();
   hot.bytes = 0;
   hot.batch = 0;
@@ -95,18 +110,14 @@ void HotSlots::Clear() {
   last_ = nullptr;
   index_->by_hash.clear();
   order_.clear();
+  staying_.clear();
   bytes_ = 0;
 }
 
-// A few steps per insert keep the cost of one command bounded.
+// As many as it takes: a large slot may need the room of many small ones, and each goes once.
 void HotSlots::MakeRoom() {
-  for (int step = 0; step < 4 && bytes_ > bytes_max_ && !order_.empty(); ++step) {
-    const auto oldest = std::prev(order_.end());
-    if (oldest->dirty || oldest->batch > synced_)
-      order_.splice(order_.begin(), order_, oldest);
-    else
-      Erase(*oldest);
-  }
+  if (MutationOn("hot-slots-stay")) return;
+  while (bytes_ > bytes_max_ && order_.size() > 1) Erase(order_.back());
 }
 
 }  // namespace once

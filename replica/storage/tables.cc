@@ -72,7 +72,7 @@ void Tables::MarkDirty(HotSlot& hot) {
     hot.dirty = true;
     dirty_.push_back(&hot);
   }
-  hot.batch = open_batch_;
+  hot_.Stay(hot, open_batch_);
   const std::size_t bytes = hot.slot.ByteSizeLong();
   head_.set_slot_bytes(head_.slot_bytes() + bytes - hot.bytes);
   hot_.SetBytes(hot, bytes);

@@ -29,7 +29,7 @@ inline constexpr std::uint32_t kRecordFormat = 2;
 class Tables {
  public:
   /// Throws KvUnreadable if the store is of a higher format than this program knows.
-  /// `hot_bytes_max` bounds the slots kept in memory; those that are not durable yet may exceed it.
+  /// `hot_bytes_max` bounds the slots kept in memory, as hot_slots.h says.
   Tables(KvStore& store, std::size_t hot_bytes_max);
 
   /// The numbers that travel with every batch. Mutable: the ledger counts in it.
@@ -129,7 +129,7 @@ class Tables {
   /// store, where they are visible already, they would pass for durable.
   void Synced(std::uint64_t batch) { hot_.Synced(batch); }
 
-  std::size_t hot_slots() const { return hot_.size(); }
+  const HotSlots& hot() const { return hot_; }
 
  private:
   void MarkDirty(HotSlot& hot);

@@ -162,6 +162,7 @@ void NativeEngine::Store(RaftWork& work) {
   for (const SnapshotChunk& chunk : work.stage) {
     if (chunk.offset() == 0) staged_.clear();
     staged_ += chunk.data();
+    staged_index_ = chunk.meta().index();
   }
   if (work.install) Install(*work.install);
   if (broken_) return;
@@ -184,7 +185,7 @@ void NativeEngine::Install(const SnapshotMeta& meta) {
     ++refused_;
     broken_ = true;
   }
-  staged_.clear();
+  DropStaged();
   applied_bytes_ = 0;
 }
 
@@ -211,6 +212,8 @@ void NativeEngine::Apply(const std::vector<RaftEntryPtr>& entries) {
     raft_->Applied(entry->index());
     applied_bytes_ += entry->data().size();
   }
+  // The log brought what the snapshot would have: no piece of that is taken any more.
+  if (!staged_.empty() && raft_->applied() >= staged_index_) DropStaged();
 }
 
 void NativeEngine::Answer(const std::vector<RaftRead>& reads) {
@@ -242,6 +245,13 @@ void NativeEngine::Provide(const RaftChunkWanted& wanted) {
   raft_->ProvideChunk(wanted.to, kept->index, wanted.offset, std::move(data), last);
 }
 
+std::size_t NativeEngine::snapshot_bytes() const {
+  std::size_t bytes = staged_.capacity() - std::string().capacity();
+  for (const auto& [to, outgoing] : outgoing_)
+    if (outgoing) bytes += outgoing->bytes.size();
+  return bytes;
+}
+
 void NativeEngine::CompactLog() {
   if (!raft_) return;
   const std::uint64_t kept = raft_->applied() - raft_->log().snapshot_index();
@@ -266,7 +276,7 @@ void NativeEngine::FallSilent() {
   raft_.reset();
   ++epoch_;
   portions_.clear();
-  staged_.clear();
+  DropStaged();
   outgoing_.clear();
   for (auto& [context, known] : std::exchange(reads_, {})) known(std::nullopt);
   NoticeLeader();

@@ -66,6 +66,8 @@ class NativeEngine : public Engine {
 
   /// For whoever checks what Raft promises. Null: the member is silent.
   const Raft* core() const { return raft_.get(); }
+  /// What the snapshots that are being sent and received take.
+  std::size_t snapshot_bytes() const;
 
  private:
   struct Portion {
@@ -85,6 +87,8 @@ class NativeEngine : public Engine {
   void Do(RaftWork work);
   void Store(RaftWork& work);
   void Install(const SnapshotMeta& meta);
+  /// Gives its memory back: it may be as large as the whole state.
+  void DropStaged() { std::string().swap(staged_); }
   void Apply(const std::vector<RaftEntryPtr>& entries);
   void Answer(const std::vector<RaftRead>& reads);
   void Provide(const RaftChunkWanted& wanted);
@@ -109,8 +113,9 @@ class NativeEngine : public Engine {
   bool working_ = false;
   bool broken_ = false;      // in the midst of Work: begin again when it is over
   std::uint64_t epoch_ = 0;  // rises with every core, so that callbacks of an old one are known
-  std::deque<Portion> portions_;  // stored in this order, and not yet all durable
-  std::string staged_;            // the snapshot being received
+  std::deque<Portion> portions_;    // stored in this order, and not yet all durable
+  std::string staged_;              // the snapshot being received, ...
+  std::uint64_t staged_index_ = 0;  // ... which is as of this index
   std::map<std::string, std::shared_ptr<const Outgoing>> outgoing_;  // by receiver
   std::map<std::string, IndexKnown> reads_;                          // by context
   std::uint64_t last_read_ = 0;

@@ -40,6 +40,10 @@ constexpr Seeded kSeeded[] = {
     {"incarnation-reused"},
     {"gauge-forgets"},
     {"clock-unchecked"},
+    {"hot-slots-stay"},
+    {"followed-for-ever"},
+    {"streams-never-closed"},
+    {"copy-not-noticed"},
     // Of the Raft core.
     {"old-term-commit", true},
     {"commit-without-quorum", true},

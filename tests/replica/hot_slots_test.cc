@@ -16,41 +16,62 @@ HotSlot& Add(HotSlots& slots, const std::string& hash, std::size_t bytes = 100) 
 
 TEST(HotSlots, TheOneNotUsedForLongestMakesRoom) {
   HotSlots slots(kRoomForThree);
-  for (const char* hash : {"a", "b", "c", "d"}) Add(slots, hash);
+  for (const char* hash : {"a", "b", "c"}) Add(slots, hash);
   ASSERT_TRUE(slots.Find("a"));
-  Add(slots, "e");
+  Add(slots, "d");
   EXPECT_TRUE(slots.Find("a"));
   EXPECT_FALSE(slots.Find("b"));
-  EXPECT_TRUE(slots.Find("e"));
+  EXPECT_TRUE(slots.Find("d"));
+  EXPECT_EQ(slots.bytes(), kRoomForThree);
 }
 
 TEST(HotSlots, LookingWithoutUsingKeepsNothing) {
   HotSlots slots(kRoomForThree);
-  for (const char* hash : {"a", "b", "c", "d"}) Add(slots, hash);
+  for (const char* hash : {"a", "b", "c"}) Add(slots, hash);
   ASSERT_TRUE(slots.Peek("a"));
-  Add(slots, "e");
+  Add(slots, "d");
   EXPECT_FALSE(slots.Peek("a"));
 }
 
-TEST(HotSlots, WhatIsDirtyOrNotDurableStays) {
+TEST(HotSlots, WhatIsNotDurableStays) {
   HotSlots slots(0);
-  Add(slots, "dirty").dirty = true;
-  Add(slots, "not durable").batch = 7;
+  slots.Stay(Add(slots, "first"), 7);
+  slots.Stay(Add(slots, "second"), 8);
   Add(slots, "clean");
-  for (int i = 0; i < 10; ++i) Add(slots, std::to_string(i)).dirty = true;
-  EXPECT_TRUE(slots.Find("dirty"));
-  EXPECT_TRUE(slots.Find("not durable"));
+  Add(slots, "clean too");
   EXPECT_FALSE(slots.Find("clean"));
+  EXPECT_EQ(slots.durable(), 1u) << "the one used last is in somebody's hands";
+  slots.Stay(*slots.Find("first"), 8);  // changed again
   slots.Synced(7);
-  for (int i = 10; i < 20; ++i) Add(slots, std::to_string(i)).dirty = true;
-  EXPECT_FALSE(slots.Find("not durable"));
+  EXPECT_TRUE(slots.Find("first"));
+  EXPECT_TRUE(slots.Find("second"));
+  slots.Synced(8);
+  EXPECT_EQ(slots.size(), 1u);
+}
+
+TEST(HotSlots, OneLargeSlotTakesTheRoomOfManySmallOnes) {
+  HotSlots slots(20'000);
+  for (int i = 0; i < 20; ++i) Add(slots, std::to_string(i));
+  ASSERT_EQ(slots.size(), 20u);
+  Add(slots, "large", 17'500);
+  EXPECT_EQ(slots.size(), 2u);
+  EXPECT_LE(slots.bytes(), slots.bytes_max());
+}
+
+TEST(HotSlots, ASlotThatGrowsMakesOthersGo) {
+  HotSlots slots(kRoomForThree);
+  for (const char* hash : {"a", "b", "c"}) Add(slots, hash);
+  slots.SetBytes(*slots.Find("a"), 1000);
+  EXPECT_TRUE(slots.Peek("a"));
+  EXPECT_FALSE(slots.Peek("b"));
+  EXPECT_TRUE(slots.Peek("c")) << "no more than it takes";
 }
 
 TEST(HotSlots, ASlotInUsedMemoryIsEmpty) {
   HotSlots slots(1 << 20);
   HotSlot& first = Add(slots, "a");
   first.slot.add_claims()->set_run_id("run");
-  first.batch = 3;
+  slots.Stay(first, 3);
   first.erased = first.dirty = true;
   slots.Erase(first);
   const HotSlot& second = slots.Insert("b");

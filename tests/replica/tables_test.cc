@@ -63,15 +63,15 @@ TEST_F(TablesTest, AScanMergesWhatIsPendingOverTheStore) {
 TEST_F(TablesTest, TheHotTableIsBoundedByDurableSlotsOnly) {
   Tables tables(store_, 10'000);
   for (int i = 0; i < 100; ++i) Fill(tables, "slot-" + std::to_string(i));
-  EXPECT_EQ(tables.hot_slots(), 100u) << "dirty slots stay";
+  EXPECT_EQ(tables.hot().size(), 100u) << "dirty slots stay";
   ASSERT_EQ(tables.Flush(), KvStatus::kOk);
   for (int i = 100; i < 150; ++i) tables.FindSlot("slot-" + std::to_string(i % 100));
-  EXPECT_EQ(tables.hot_slots(), 100u) << "written but not synced slots stay";
+  EXPECT_EQ(tables.hot().size(), 100u) << "written but not synced slots stay";
   tables.Synced(tables.open_batch() - 1);
   for (int i = 100; i < 200; ++i) Fill(tables, "slot-" + std::to_string(i));
   FlushAndSync(tables);
   for (int i = 0; i < 200; ++i) ASSERT_TRUE(tables.FindSlot("slot-" + std::to_string(i)));
-  EXPECT_LT(tables.hot_slots(), 13u);
+  EXPECT_LT(tables.hot().size(), 13u);
 }
 
 TEST_F(TablesTest, ASlotThatIsWrittenButNotSyncedNeverPassesForDurable) {
@@ -99,7 +99,7 @@ TEST_F(TablesTest, AnErasedSlotIsGoneAtOnceAndMayBeMadeAnew) {
   tables.EraseSlot("h1");
   FlushAndSync(tables);
   EXPECT_EQ(tables.FindSlot("h1"), nullptr);
-  EXPECT_EQ(tables.hot_slots(), 0u);
+  EXPECT_EQ(tables.hot().size(), 0u);
 }
 
 TEST_F(TablesTest, SlotBytesReturnToZero) {
@@ -206,7 +206,7 @@ TEST_F(TablesTest, ARecordThatDoesNotParseIsUnreadable) {
   batch.Put(keys::Slot("h1"), "\xff\xff");
   ASSERT_EQ(store_.Write(batch), KvStatus::kOk);
   EXPECT_THROW(tables.FindSlot("h1"), KvUnreadable);
-  EXPECT_EQ(tables.hot_slots(), 0u);
+  EXPECT_EQ(tables.hot().size(), 0u);
 }
 
 }  // namespace

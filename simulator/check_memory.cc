@@ -1,0 +1,93 @@
+// What a node keeps in memory does not grow with what goes wrong. Judged is what the product can
+// say of itself; frames that come out of order, and forwarded bodies, are not kept at all.
+#include "simulator/checks.h"
+
+namespace once {
+namespace {
+
+constexpr std::uint64_t kEntriesPerRegion = 2;  // the present stream, and what closes the others
+constexpr std::uint64_t kKindsPerStream = 3;    // what was sent, since when it lacks it, its age
+
+struct Region {
+  Cluster& cluster;
+  const std::string& name;
+  Violations& violations;
+
+  void Say(const std::string& what, std::uint64_t count, const std::string& where) const {
+    violations.push_back(
+        {"memory", name + " keeps " + std::to_string(count) + " " + what + " " + where, 0});
+  }
+
+  void CheckSlots(const HotSlots& hot, const std::string& of) const {
+    if (hot.bytes() > hot.bytes_max() && hot.durable() > 1)
+      Say("bytes of " + of + " slots", hot.bytes(),
+          "where " + std::to_string(hot.bytes_max()) + " are allowed and " +
+              std::to_string(hot.durable()) + " slots may go");
+  }
+
+  void CheckPeers(std::uint64_t streams_max, const std::string& where) const {
+    for (const std::string& peer : cluster.regions()) {
+      if (peer == name) continue;
+      const std::uint64_t streams = cluster.gossip(name).StateOf(peer).streams;
+      if (streams > streams_max) Say("notes of streams that " + peer + " lacks", streams, where);
+    }
+  }
+
+  void CheckLog(const NativeEngine& engine) const {
+    const Raft* const raft = engine.core();
+    if (!raft) return;
+    const std::uint64_t applied = raft->applied() - raft->log().snapshot_index();
+    const std::uint64_t kept = cluster.options().strict_log_entries;
+    if (applied >= 2 * kept)
+      Say("applied entries of the strict log", applied,
+          "though it is to be cut to " + std::to_string(kept));
+  }
+
+  void CheckWaiting() const {
+    Replica& replica = cluster.replica(name);
+    const HotSlots& hot = replica.tables().hot();
+    if (hot.size() > hot.durable())
+      Say("slots as not durable", hot.size() - hot.durable(), "though nothing is being written");
+    if (const std::uint64_t waiting = replica.Gauges().queue_depth; waiting > 0)
+      Say("answers", waiting, "that wait for a sync that nobody makes");
+    if (const StrictGroup* const group = replica.strict(); group && group->waiting() > 0)
+      Say("requests to the strict group", group->waiting(), "that were all answered");
+  }
+};
+
+}  // namespace
+
+Violations CheckMemory(Cluster& cluster) {
+  Violations violations;
+  for (const std::string& name : cluster.regions()) {
+    if (!cluster.IsUp(name)) continue;
+    const Region region{cluster, name, violations};
+    region.CheckSlots(cluster.replica(name).tables().hot(), "best-effort");
+    const std::uint64_t streams = cluster.gossip(name).journal().applied().size();
+    region.CheckPeers(kKindsPerStream * streams, "of " + std::to_string(streams));
+    if (StrictGroup* const group = cluster.group(name))
+      region.CheckSlots(group->tables().hot(), "strict");
+    if (const NativeEngine* const engine = cluster.engine(name)) region.CheckLog(*engine);
+  }
+  return violations;
+}
+
+Violations CheckMemoryAtRest(Cluster& cluster) {
+  Violations violations = CheckMemory(cluster);
+  for (const std::string& name : cluster.regions()) {
+    const Region region{cluster, name, violations};
+    region.CheckWaiting();
+    region.CheckPeers(0, "though it lacks nothing");
+    const std::uint64_t streams = cluster.gossip(name).journal().applied().size();
+    const std::uint64_t streams_max = kEntriesPerRegion * cluster.regions().size();
+    if (streams > streams_max)
+      region.Say("entries in its vector", streams,
+                 "where " + std::to_string(streams_max) + " do when nobody is away");
+    if (const NativeEngine* const engine = cluster.engine(name))
+      if (const std::size_t bytes = engine->snapshot_bytes(); bytes > 0)
+        region.Say("bytes of snapshots", bytes, "that nobody sends or receives");
+  }
+  return violations;
+}
+
+}  // namespace once
