@@ -124,6 +124,8 @@ class Tables {
   /// Number of the batch that the present changes will belong to; the first is 1.
   std::uint64_t open_batch() const { return open_batch_; }
   bool dirty() const { return head_dirty_ || !dirty_.empty() || !pending_.empty(); }
+  /// Records that the open batch would hold so far, beside the head.
+  std::size_t changes() const { return dirty_.size() + pending_.size(); }
   /// Makes the head alone worth a batch.
   void TouchHead() { head_dirty_ = true; }
   /// Writes all changes since the last Flush as one batch. kFull: nothing of it is stored and every

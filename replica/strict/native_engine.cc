@@ -247,6 +247,7 @@ void NativeEngine::CompactLog() {
   const std::uint64_t kept = raft_->applied() - raft_->log().snapshot_index();
   if (kept < 2 * options_.log_entries && applied_bytes_ < options_.log_bytes_max) return;
   applied_bytes_ = 0;
+  state_.Store();
   raft_->Compact(raft_->applied() - std::min(kept / 2, options_.log_entries));
 }
 

@@ -26,9 +26,9 @@ class NestedStore : public KvStore {
                    });
   }
   KvStatus Write(KvBatch batch) override {
-    for (const KvBatch::Op& op : batch.ops()) {
+    for (KvBatch::Op& op : batch.Take()) {
       if (op.value)
-        outer_.PutRaw(keys::Strict(op.key), *op.value);
+        outer_.PutRaw(keys::Strict(op.key), std::move(*op.value));
       else
         outer_.EraseRaw(keys::Strict(op.key));
     }

@@ -15,6 +15,9 @@ namespace {
 constexpr std::uint32_t kBatchFormat = 1;
 constexpr int kEntropyWords = 3;
 constexpr std::size_t kLengthBytes = 4;
+// The thread is held while they are written; a start applies as much again.
+constexpr std::size_t kChangesMax = 2048;
+constexpr std::size_t kUnstoredBytesMax = 1 << 20;
 
 LedgerOptions OptionsFor(const LedgerTerms& terms) {
   LedgerOptions options;
@@ -109,12 +112,20 @@ void StrictState::Apply(std::uint64_t index, const std::string& batch, const Ans
   }
   tables_.head().set_format(kRecordFormat);
   tables_.head().set_applied(index);
-  requests_.Put();
-  tables_.Flush();
-  tables_.Synced(tables_.open_batch() - 1);  // what is decided is durable, whatever this disk does
+  tables_.TouchHead();
+  unstored_bytes_ += batch.size();
+  if (tables_.changes() >= kChangesMax || unstored_bytes_ >= kUnstoredBytesMax) Store();
   for (int i = 0; i < parsed.commands_size(); ++i)
     answered(AskerOf(parsed, parsed.commands(i)), parsed.commands(i),
              answers[static_cast<std::size_t>(i)]);
+}
+
+void StrictState::Store() {
+  unstored_bytes_ = 0;
+  if (!tables_.dirty()) return;
+  requests_.Put();
+  tables_.Flush();
+  tables_.Synced(tables_.open_batch() - 1);  // what is decided is durable, whatever this disk does
 }
 
 // A clock that is behind the leader's by the bound still stops in time.
@@ -126,6 +137,7 @@ Answer StrictState::Recall(const Begin& begin, std::int64_t now_ms, std::int64_t
 }
 
 std::string StrictState::Snapshot() {
+  Store();
   std::string snapshot;
   outer_.ScanRaw(keys::Strict(""), keys::After(keys::Strict("")),
                  [&](std::string_view key, std::string_view value) {
