@@ -1,5 +1,7 @@
 #include "replica/strict/strict_state.h"
 
+#include <google/protobuf/arena.h>
+
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -88,7 +90,8 @@ StrictState::StrictState(Tables& outer, std::size_t hot_bytes_max)
     : outer_(outer), store_(outer), tables_(store_, hot_bytes_max), requests_(tables_) {}
 
 void StrictState::Apply(std::uint64_t index, const std::string& batch, const Answered& answered) {
-  StrictBatch parsed;
+  google::protobuf::Arena arena;
+  StrictBatch& parsed = *google::protobuf::Arena::CreateMessage<StrictBatch>(&arena);
   const bool whole = !batch.empty() && parsed.ParseFromString(batch) &&
                      parsed.format() == kBatchFormat && parsed.stamp_ms() >= 0;
   if (!whole) parsed.Clear();

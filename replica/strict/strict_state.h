@@ -43,6 +43,7 @@ class StrictState {
   bool Install(std::uint64_t index, const std::string& snapshot);
   /// Reads anew what the outer Tables has.
   void Forget() {
+    store_.Forget();
     tables_.Rollback();
     requests_.Forget();
     unstored_bytes_ = 0;
