@@ -8,6 +8,17 @@
 
 namespace once {
 
+void Raft::TellCommit(std::uint64_t index) {
+  tell_commit_ = std::max(tell_commit_, index);
+}
+
+// In a snapshot the follower cannot use the commit index; in a probe it may not reach that far.
+bool Raft::has_untold_commit() const {
+  return std::any_of(progress_.begin(), progress_.end(), [this](const auto& of) {
+    return of.second.state() == Progress::State::kReplicate && of.second.told_commit < commit_;
+  });
+}
+
 void Raft::Replicate() {
   if (CommittedInTerm() && reads_.HasWaiting()) StartReadRound();
   for (auto& [to, progress] : progress_) ReplicateTo(to, progress);
@@ -23,9 +34,9 @@ void Raft::ReplicateTo(const std::string& to, Progress& progress) {
          progress.MaySendEntries(options_.window_bytes_max, options_.window_messages_max))
     from = SendEntries(to, progress);
 
-  // In a snapshot the follower cannot use the commit index; in a probe it may not reach that far.
+  const std::uint64_t news = options_.commit_told_late ? std::min(commit_, tell_commit_) : commit_;
   const bool commit_news =
-      progress.state() == Progress::State::kReplicate && progress.told_commit < commit_;
+      progress.state() == Progress::State::kReplicate && progress.told_commit < news;
   if (progress.heartbeat_due || commit_news || progress.told_round < reads_.round())
     SayAppend(to, progress);
 }

@@ -27,6 +27,7 @@ Violations StateWatch::Look(std::int64_t now_ms) {
     std::uint64_t& last = last_looked_[region];
     if (index == 0 || last == index) continue;
     last = index;
+    group->Store();
     const std::uint64_t hash = HashOf(cluster_.replica(region).tables());
     const auto [seen, first] = seen_.try_emplace(index, Seen{region, hash});
     if (!first && seen->second.hash != hash)

@@ -28,6 +28,8 @@ class KvBatch {
     ops_.push_back({std::move(key), std::nullopt});
   }
   const std::vector<Op>& ops() const { return ops_; }
+  /// The same for who keeps them; the batch is not used afterwards.
+  std::vector<Op> Take() { return std::move(ops_); }
   std::size_t bytes() const { return bytes_; }
   bool empty() const { return ops_.empty(); }
   void Clear() {

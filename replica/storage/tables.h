@@ -120,6 +120,8 @@ class Tables {
   bool dirty() const {
     return head_dirty_ || !dirty_.empty() || !pending_.empty() || expiry_.dirty();
   }
+  /// Records that the open batch would hold so far, beside the head and the expiry index.
+  std::size_t changes() const { return dirty_.size() + pending_.size(); }
   /// Makes the head alone worth a batch.
   void TouchHead() { head_dirty_ = true; }
   /// Writes all changes since the last Flush as one batch. kFull: nothing of it is stored and every

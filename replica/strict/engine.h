@@ -15,11 +15,14 @@ class StateMachine {
  public:
   virtual ~StateMachine() = default;
 
-  /// Entry `index` is decided. Its changes, and that it was applied, go into the open batch of the
-  /// replica's Tables together. Indexes rise without gaps; an entry of the engine's own comes as an
-  /// empty batch. May throw KvUnreadable, with nothing put.
+  /// Entry `index` is decided. Its changes may stay in memory: the log has them, and after a
+  /// restart the entry comes again. Indexes rise without gaps; an entry of the engine's own comes
+  /// as an empty batch. May throw KvUnreadable; RolledBack follows.
   virtual void Apply(std::uint64_t index, const std::string& batch) = 0;
-  /// The last index whose changes the store has, or the open batch.
+  /// The changes of all that was applied, and how far that is, go into the open batch of the
+  /// replica's Tables together. From then on the log may forget those entries.
+  virtual void Store() = 0;
+  /// The last index that was applied; after a start or RolledBack, that was stored.
   virtual std::uint64_t applied() = 0;
   /// The whole state, as of applied(). May throw KvUnreadable.
   virtual std::string Snapshot() = 0;
@@ -87,6 +90,9 @@ class Engine {
   /// Only a leader proposes. False: nothing will come of it. True: it may be applied, or be lost
   /// with this leadership; who proposed it learns that by seeing it applied.
   virtual bool Propose(std::string batch) = 0;
+  /// Another member waits to see applied what was proposed so far: all are told of the decision at
+  /// once. Otherwise they hear of it with the next proposal, or a little later.
+  virtual void TellAtOnce() = 0;
   /// Asks the leader, which must be this member, what index a read must wait for so that it sees
   /// all that was acknowledged before. Nothing: it does not lead any more.
   using IndexKnown = std::function<void(std::optional<std::uint64_t> index)>;

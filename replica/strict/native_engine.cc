@@ -10,6 +10,7 @@ namespace once {
 namespace {
 
 constexpr std::int64_t kBeginAgainMs = 1000;
+constexpr std::int64_t kTellMs = 5;
 
 std::string Words(RaftRefusal refusal) {
   switch (refusal) {
@@ -90,6 +91,12 @@ bool NativeEngine::Propose(std::string batch) {
   return true;
 }
 
+void NativeEngine::TellAtOnce() {
+  if (!raft_) return;
+  raft_->TellCommit(raft_->log().last_index());
+  Work();
+}
+
 void NativeEngine::ReadIndex(IndexKnown known) {
   const std::string context = std::to_string(++last_read_);
   if (!raft_ || !raft_->ReadIndex(context).accepted()) return known(std::nullopt);
@@ -139,7 +146,21 @@ void NativeEngine::Work() {
     broken_ = false;
     BeginAgain();
   }
+  TellCommitSoon();
   NoticeLeader();
+}
+
+// Under load the next entry has told it meanwhile, and then nothing is sent.
+void NativeEngine::TellCommitSoon() {
+  if (telling_ || !raft_ || !raft_->has_untold_commit()) return;
+  telling_ = true;
+  world_.scheduler.After(kTellMs, [this, alive = alive_, commit = raft_->commit()] {
+    if (!*alive) return;
+    telling_ = false;
+    if (!raft_) return;
+    raft_->TellCommit(commit);
+    Work();
+  });
 }
 
 void NativeEngine::Do(RaftWork work) {
@@ -147,7 +168,9 @@ void NativeEngine::Do(RaftWork work) {
   try {
     Store(work);
     if (broken_) return;
-    Apply(work.apply);
+    decided_.insert(decided_.end(), work.apply.begin(), work.apply.end());
+    // A follower first acknowledges what it is storing: the leader's callers wait for that.
+    if (portions_.empty() || Leads()) ApplyDecided();
   } catch (const KvUnreadable&) {
     broken_ = true;
     return;
@@ -186,6 +209,7 @@ void NativeEngine::Install(const SnapshotMeta& meta) {
     broken_ = true;
   }
   DropStaged();
+  decided_.clear();  // the snapshot stands for them too
   applied_bytes_ = 0;
 }
 
@@ -193,6 +217,15 @@ void NativeEngine::Settle(std::uint64_t number) {
   for (Portion& portion : portions_)
     if (portion.number == number) portion.durable = true;
   Release();
+  if (!working_) {
+    working_ = true;  // whoever is told of what was applied may call back
+    try {
+      ApplyDecided();
+    } catch (const KvUnreadable&) {
+      broken_ = true;
+    }
+    working_ = false;
+  }
   Work();
 }
 
@@ -205,8 +238,10 @@ void NativeEngine::Release() {
   }
 }
 
-void NativeEngine::Apply(const std::vector<RaftEntryPtr>& entries) {
-  for (const RaftEntryPtr& entry : entries) {
+void NativeEngine::ApplyDecided() {
+  while (!decided_.empty()) {
+    const RaftEntryPtr entry = std::move(decided_.front());
+    decided_.pop_front();
     state_.Apply(entry->index(), entry->kind() == PROPOSAL ? entry->data() : std::string());
     if (!raft_) return;
     raft_->Applied(entry->index());
@@ -257,6 +292,7 @@ void NativeEngine::CompactLog() {
   const std::uint64_t kept = raft_->applied() - raft_->log().snapshot_index();
   if (kept < 2 * options_.log_entries && applied_bytes_ < options_.log_bytes_max) return;
   applied_bytes_ = 0;
+  state_.Store();
   raft_->Compact(raft_->applied() - std::min(kept / 2, options_.log_entries));
 }
 
@@ -276,6 +312,7 @@ void NativeEngine::FallSilent() {
   raft_.reset();
   ++epoch_;
   portions_.clear();
+  decided_.clear();
   DropStaged();
   outgoing_.clear();
   for (auto& [context, known] : std::exchange(reads_, {})) known(std::nullopt);

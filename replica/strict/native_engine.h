@@ -27,7 +27,8 @@ struct NativeEngineOptions {
   RaftOptions raft = {.heartbeat_ticks = 2,
                       .election_ticks = 12,
                       .window_bytes_max = 1 << 20,
-                      .append_bytes_max = 256 << 10};
+                      .append_bytes_max = 256 << 10,
+                      .commit_told_late = true};
   std::size_t chunk_bytes = 256 << 10;  // of a snapshot
   /// The log is cut to so many applied entries when it has twice as many, or so many bytes.
   std::uint64_t log_entries = 4096;
@@ -56,6 +57,7 @@ class NativeEngine : public Engine {
   void Start() override;
   std::string Found(const std::vector<std::string>& founders) override;
   bool Propose(std::string batch) override;
+  void TellAtOnce() override;
   void ReadIndex(IndexKnown known) override;
   void Receive(const std::string& from_region, const std::string& message) override;
   std::string Change(const MemberChange& change) override;
@@ -89,13 +91,14 @@ class NativeEngine : public Engine {
   void Install(const SnapshotMeta& meta);
   /// Gives its memory back: it may be as large as the whole state.
   void DropStaged() { std::string().swap(staged_); }
-  void Apply(const std::vector<RaftEntryPtr>& entries);
+  void ApplyDecided();
   void Answer(const std::vector<RaftRead>& reads);
   void Provide(const RaftChunkWanted& wanted);
   void Settle(std::uint64_t number);
   void Release();
   void CompactLog();
   void Send(const std::vector<RaftMessage>& messages);
+  void TellCommitSoon();
   void NoticeLeader();
   /// Forgets the core and what it was doing.
   void FallSilent();
@@ -113,7 +116,9 @@ class NativeEngine : public Engine {
   bool working_ = false;
   bool broken_ = false;      // in the midst of Work: begin again when it is over
   std::uint64_t epoch_ = 0;  // rises with every core, so that callbacks of an old one are known
-  std::deque<Portion> portions_;    // stored in this order, and not yet all durable
+  std::deque<Portion> portions_;      // stored in this order, and not yet all durable
+  std::deque<RaftEntryPtr> decided_;  // to be applied
+  bool telling_ = false;
   std::string staged_;              // the snapshot being received, ...
   std::uint64_t staged_index_ = 0;  // ... which is as of this index
   std::map<std::string, std::shared_ptr<const Outgoing>> outgoing_;  // by receiver

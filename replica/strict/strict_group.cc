@@ -105,14 +105,16 @@ void StrictGroup::Read(std::function<void(Tables&)> read, std::function<void()> 
 }
 
 void StrictGroup::Apply(std::uint64_t index, const std::string& batch) {
-  state_.Apply(index, batch, [this](const StrictAsker& asker, const StrictCommand& command,
-                                    const Answer& answer) {
-    if (on_applied) on_applied(answer);
-    if (!answer.run_id.empty()) duties_.Consider(answer.run_id);
-    if (asker.member() != options_.member) return;
-    // At the size bound the group can promise nothing new, as without a majority.
-    requests_.Applied(command.request(), answer.kind == Answer::Kind::kFull ? Answer() : answer);
-  });
+  state_.Apply(
+      index, batch,
+      [this](const StrictAsker& asker, const StrictCommand& command, const Answer& answer) {
+        if (on_applied) on_applied(answer);
+        if (!answer.run_id.empty()) duties_.Consider(answer.run_id);
+        if (asker.member() != options_.member) return;
+        // At the size bound the group can promise nothing new, as without a majority.
+        requests_.Applied(command.request(),
+                          answer.kind == Answer::Kind::kFull ? Answer() : answer);
+      });
   proposals_.Decided();
   reads_.Applied(index);
 }

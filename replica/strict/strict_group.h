@@ -87,6 +87,8 @@ class StrictGroup : private StateMachine {
   /// Regions whose rules differ from this node's, so that what is strict there may be best-effort
   /// here: of all that a leader hears of, or the leader's.
   std::vector<std::string> RegionsWithOtherRules() const;
+  /// Everything applied so far goes into the open batch of the outer Tables.
+  void Store() override { state_.Store(); }
   /// Messages that no honest node sends, of all kinds.
   std::uint64_t refused() const { return refused_ + engine_->Status().refused; }
 

@@ -11,7 +11,7 @@ constexpr std::size_t kBatchBytesMax = 256 << 10;
 constexpr std::size_t kProposedMax = 65'536;
 constexpr std::size_t kGatheredMax = 100'000;
 constexpr std::int64_t kPaceMs = 2;
-constexpr int kGatherRounds = 3;
+constexpr int kGatherRounds = 10;
 
 // In the batch's list, from 1. What the asker said last counts.
 std::uint32_t PlaceOf(const StrictAsker& asker, StrictBatch& batch) {
@@ -23,6 +23,12 @@ std::uint32_t PlaceOf(const StrictAsker& asker, StrictBatch& batch) {
   }
   *batch.add_askers() = asker;
   return static_cast<std::uint32_t>(batch.askers_size());
+}
+
+bool HasAskerOutside(const StrictBatch& batch, const std::string& region) {
+  return std::any_of(
+      batch.askers().begin(), batch.askers().end(),
+      [&region](const StrictAsker& asker) { return RegionOfMember(asker.member()) != region; });
 }
 
 }  // namespace
@@ -76,8 +82,8 @@ void StrictProposals::ProposeSoon() {
   });
 }
 
-// Callers who were just answered come back within microseconds: a few turns of the event loop let
-// them in.
+// Callers who were just answered come back within microseconds: some turns of the event loop let
+// them in, so that all are in one entry instead of two groups that wait for each other's.
 void StrictProposals::Gather(int rounds) {
   scheduler_.Post([this, alive = alive_, rounds] {
     if (!*alive) return;
@@ -115,6 +121,7 @@ bool StrictProposals::ProposeSome() {
   }
   if (batch.commands_size() == 0) return true;
   if (!engine_.Propose(batch.SerializeAsString())) return false;
+  if (HasAskerOutside(batch, engine_.LeaderRegion())) engine_.TellAtOnce();
   ++entries_;
   ++undecided_;
   commands_ += static_cast<std::uint64_t>(batch.commands_size());

@@ -1,5 +1,7 @@
 #include "replica/strict/strict_state.h"
 
+#include <google/protobuf/arena.h>
+
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -14,6 +16,9 @@ namespace {
 
 constexpr std::uint32_t kBatchFormat = 1;
 constexpr int kEntropyWords = 3;
+// The thread is held while they are written; a start applies as much again.
+constexpr std::size_t kChangesMax = 2048;
+constexpr std::size_t kUnstoredBytesMax = 1 << 20;
 
 LedgerOptions OptionsFor(const LedgerTerms& terms) {
   LedgerOptions options;
@@ -73,7 +78,8 @@ StrictState::StrictState(Tables& outer, std::size_t hot_bytes_max)
     : outer_(outer), store_(outer), tables_(store_, hot_bytes_max), requests_(tables_) {}
 
 void StrictState::Apply(std::uint64_t index, const std::string& batch, const Answered& answered) {
-  StrictBatch parsed;
+  google::protobuf::Arena arena;
+  StrictBatch& parsed = *google::protobuf::Arena::CreateMessage<StrictBatch>(&arena);
   const bool whole = !batch.empty() && parsed.ParseFromString(batch) &&
                      parsed.format() == kBatchFormat && parsed.stamp_ms() >= 0;
   if (!whole) parsed.Clear();
@@ -97,12 +103,20 @@ void StrictState::Apply(std::uint64_t index, const std::string& batch, const Ans
   }
   tables_.head().set_format(kRecordFormat);
   tables_.head().set_applied(index);
-  requests_.Put();
-  tables_.Flush();
-  tables_.Synced(tables_.open_batch() - 1);  // what is decided is durable, whatever this disk does
+  tables_.TouchHead();
+  unstored_bytes_ += batch.size();
+  if (tables_.changes() >= kChangesMax || unstored_bytes_ >= kUnstoredBytesMax) Store();
   for (int i = 0; i < parsed.commands_size(); ++i)
     answered(AskerOf(parsed, parsed.commands(i)), parsed.commands(i),
              answers[static_cast<std::size_t>(i)]);
+}
+
+void StrictState::Store() {
+  unstored_bytes_ = 0;
+  if (!tables_.dirty()) return;
+  requests_.Put();
+  tables_.Flush();
+  tables_.Synced(tables_.open_batch() - 1);  // what is decided is durable, whatever this disk does
 }
 
 // A clock that is behind the leader's by the bound still stops in time.
@@ -114,6 +128,7 @@ Answer StrictState::Recall(const Begin& begin, std::int64_t now_ms, std::int64_t
 }
 
 std::string StrictState::Snapshot() {
+  Store();
   std::string snapshot;
   outer_.ScanRaw(keys::Strict(""), keys::After(keys::Strict("")),
                  [&](std::string_view key, std::string_view value) {

@@ -13,8 +13,9 @@
 
 namespace once {
 
-/// A pure function of the log: equal entries give equal bytes on every member. Changes go into the
-/// open batch of the outer Tables, with the index of the entry that made them.
+/// A pure function of the log: equal entries give equal bytes on every member. Changes gather in
+/// memory over many entries, because the log has them, and go into the open batch of the outer
+/// Tables together, with the index of the last entry: what several entries changed is written once.
 class StrictState {
  public:
   using Answered = std::function<void(const StrictAsker& asker, const StrictCommand& command,
@@ -28,6 +29,8 @@ class StrictState {
   /// (kUnavailable: what came of it was said then), changes nothing but the index: on every member
   /// alike. May throw KvUnreadable, and must then be followed by Forget.
   void Apply(std::uint64_t index, const std::string& batch, const Answered& answered);
+  /// What was applied goes into the outer batch now.
+  void Store();
   std::uint64_t applied() const { return tables_.head().applied(); }
 
   /// The stored final answer to that begin, as any member may give it: until its expiry minus the
@@ -40,8 +43,10 @@ class StrictState {
   bool Install(std::uint64_t index, const std::string& snapshot);
   /// Reads anew what the outer Tables has.
   void Forget() {
+    store_.Forget();
     tables_.Rollback();
     requests_.Forget();
+    unstored_bytes_ = 0;
   }
 
   Tables& tables() { return tables_; }
@@ -51,6 +56,7 @@ class StrictState {
   NestedStore store_;
   Tables tables_;
   AppliedRequests requests_;
+  std::size_t unstored_bytes_ = 0;  // of the batches applied since the last Store
 };
 
 /// True if a node may ask for that in a caller's name.

@@ -214,6 +214,32 @@ TEST(Flow, ALostAppendIsNoticedByTheNextHeartbeat) {
   EXPECT_EQ(group.At("b").applied, (Values{"x", "y"}));
 }
 
+TEST(Flow, ACommitToldLateGoesWithTheNextEntriesOrWhenTheDriverSaysSo) {
+  RaftOptions options;
+  options.commit_told_late = true;
+  options.heartbeat_ticks = 5;
+  Group group(1, options);
+  group.Found({"a", "b", "c"});
+  group.Elect("a");
+  group.Propose("a", "x");
+  group.Settle();
+  EXPECT_EQ(group.At("a").applied, Values{"x"});
+  EXPECT_EQ(group.At("b").applied, Values{}) << "no message for the commit alone";
+  EXPECT_TRUE(group["a"].has_untold_commit());
+  group.Propose("a", "y");
+  group.Settle();
+  EXPECT_EQ(group.At("b").applied, Values{"x"}) << "told with the next entry";
+  group["a"].TellCommit(group["a"].commit());
+  group.Tick("a");
+  group.Settle();
+  EXPECT_EQ(group.At("b").applied, (Values{"x", "y"}));
+  EXPECT_FALSE(group["a"].has_untold_commit());
+  group["a"].TellCommit(group["a"].log().last_index() + 1);
+  group.Propose("a", "z");
+  group.Settle();
+  EXPECT_EQ(group.At("b").applied, (Values{"x", "y", "z"})) << "whoever waits for it hears at once";
+}
+
 TEST(Flow, TooMuchUncommittedIsRefused) {
   RaftOptions options;
   options.uncommitted_bytes_max = 10;

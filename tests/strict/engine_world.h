@@ -25,6 +25,7 @@ class Remembering : public StateMachine {
     EXPECT_EQ(index, applied() + 1);
     Put(index, batch.empty() ? Batches() : Batches() + batch + ";");
   }
+  void Store() override {}
   std::uint64_t applied() override {
     const auto stored = tables_.ReadRaw("Zapplied");
     return stored ? keys::ReadBig64(*stored) : 0;

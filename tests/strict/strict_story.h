@@ -49,8 +49,9 @@ class StrictStory : public Story {
     return Group(region).tables().FindSlot(
         BeginCommand("acme", key, 1, 1, 1).begin().slot().hash());
   }
-  /// What the region's disk shows of the strict ledger.
+  /// All of the strict ledger that the region has applied, as its disk will have it.
   std::map<std::string, std::string> StrictRecords(const std::string& region) {
+    Group(region).Store();
     std::map<std::string, std::string> records;
     cluster.replica(region).tables().ScanRaw("S", "T",
                                              [&](std::string_view key, std::string_view value) {
