@@ -280,12 +280,24 @@ void Faults::TransferTo(const std::string& region) {
   Close(Open(Fault::Kind::kTransfer, region));
 }
 
-void Faults::Strike(const std::string& region) {
-  if (stopped_ || options_.strike_percent == 0 || random_.Below(100) >= options_.strike_percent)
-    return;
-  const std::int64_t after_ms = Below(4 * options_.links.delay_ms + 10);
-  cluster_.time().After(after_ms, [this, region, for_ms = 1 + Below(options_.down_ms_max)] {
-    if (!stopped_) CrashFor(region, for_ms);
+void Faults::Strike(const std::string& region, Moment moment) {
+  const bool half_said = moment == Moment::kHalfSaid;
+  const std::uint32_t percent =
+      moment == Moment::kVoted ? options_.strike_voter_percent : options_.strike_percent;
+  if (stopped_ || percent == 0 || (half_said && !options_.strike_cuts)) return;
+  if (random_.Below(100) >= percent) return;
+  const bool cut = options_.strike_cuts && moment != Moment::kVoted;
+  // Half of them before a word that was said at once has arrived.
+  const bool at_once = half_said || random_.OneIn(2);
+  const std::int64_t within_ms =
+      at_once ? std::min(options_.strike_ms_max, options_.links.delay_ms) : options_.strike_ms_max;
+  const std::int64_t for_ms =
+      1 + options_.strike_down_ms_max / 3 + Below(options_.strike_down_ms_max);
+  cluster_.time().After(Below(within_ms + 1), [this, region, cut, for_ms] {
+    if (stopped_) return;
+    if (!cut) return CrashFor(region, for_ms);
+    for (const std::string& other : cluster_.regions())
+      if (other != region) CutFor(region, other, for_ms);
   });
 }
 

@@ -22,7 +22,9 @@ GroupWatch::GroupWatch(Cluster& cluster, GroupOperator& keeper, Faults& faults, 
       leader_(cluster, faults, history),
       late_ms_(late_ms),
       start_us_(cluster.time().MonotonicMicros()) {
-  raft_.on_promise = [&faults](const std::string& region) { faults.Strike(region); };
+  raft_.on_moment = [&faults](const std::string& region, Moment moment) {
+    faults.Strike(region, moment);
+  };
   cluster_.on_step = [this](const std::string& region) {
     keep_(raft_.Observe(region, NowMillis()));
   };

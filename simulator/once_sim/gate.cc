@@ -70,6 +70,7 @@ bool IsFound(const Seeded& seeded, const GateArguments& arguments) {
   ActiveMutation() = seeded.name;
   SwarmArguments swarm;
   swarm.seeds = arguments.seeds;
+  swarm.first = arguments.first;
   swarm.jobs = arguments.jobs;
   swarm.strict = seeded.strict;
   swarm.scenario = seeded.scenario;
