@@ -36,7 +36,9 @@ class GroupOperator {
   std::string Missing(const std::string& leader);
 
  private:
-  /// A name in the membership that is no present directory, or a dismissed one.
+  /// A name in the membership that is no present directory.
+  bool IsLost(const std::string& member);
+  /// The same, or a dismissed one.
   bool IsUnwanted(const std::string& member);
 
   Cluster& cluster_;

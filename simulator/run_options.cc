@@ -1,5 +1,7 @@
 #include "simulator/run_options.h"
 
+#include <algorithm>
+
 #include "replica/env/random.h"
 
 namespace once {
@@ -61,8 +63,8 @@ std::vector<StrictRoute> DrawRoutes(Random& random) {
   }
 }
 
-// Leaders and voters are struck right after they have promised something, and what leaders leave
-// behind travels in pieces.
+// Leaders and voters are struck right after they have promised something, leaders' disks are slow
+// or hang, and what leaders leave behind travels in pieces.
 void DrawStorm(Random& random, RunOptions& options) {
   FaultOptions& faults = options.faults;
   faults.strike_percent = static_cast<std::uint32_t>(Between(random, 20, 70));
@@ -70,6 +72,7 @@ void DrawStorm(Random& random, RunOptions& options) {
   faults.links.delay_ms = Between(random, 40, 180);
   faults.strike_ms_max = 4 * faults.links.delay_ms;
   faults.sync_ms = random.OneIn(2) ? Between(random, 10, 300) : 0;
+  if (random.OneIn(2)) faults.slow_disk_gap_ms = Between(random, 1500, 4000);
   faults.crash_gap_ms = Between(random, 1500, 4000);
   faults.down_ms_max = random.OneIn(2) ? Between(random, 50, 300) : Between(random, 500, 3000);
   faults.strike_down_ms_max = faults.down_ms_max;
@@ -77,6 +80,9 @@ void DrawStorm(Random& random, RunOptions& options) {
   faults.cut_ms_max = Between(random, 500, 3000);
   faults.leader_percent = 90;
   options.cluster.strict_append_bytes = 1;
+  // In tiny pieces, each of which waits for a slow trip, a state would arrive later than any bound.
+  options.cluster.strict_chunk_bytes =
+      std::max<std::size_t>(options.cluster.strict_chunk_bytes, 1000);
 }
 
 // Leaders are cut off before anybody hears of what they have just written, come back when another
@@ -89,8 +95,7 @@ void DrawStormOfLeaders(Random& random, RunOptions& options) {
   faults.strike_cuts = true;
   faults.strike_ms_max = Between(random, 1, 4) * faults.links.delay_ms;
   faults.strike_down_ms_max = Between(random, 2000, 5000);
-  faults.crash_gap_ms = 0;
-  faults.cut_gap_ms = 0;
+  faults.slow_disk_gap_ms = faults.crash_gap_ms = faults.cut_gap_ms = 0;
 }
 
 // Voters die while their vote is on its way to the disk or to the candidate, and are back while the
