@@ -6,6 +6,7 @@ namespace once {
 namespace {
 
 constexpr std::int64_t kSuperviseMs = 700;
+constexpr std::int64_t kForEverMs = 3'600'000;  // as syncs go
 
 }  // namespace
 
@@ -205,7 +206,7 @@ void Faults::PauseSome(std::int64_t for_ms) {
 
 void Faults::SlowSome(std::int64_t for_ms) {
   const std::string region = Victim();
-  const std::int64_t delay_ms = 1 + Below(1500);
+  const std::int64_t delay_ms = random_.OneIn(4) ? kForEverMs : 1 + Below(1500);
   cluster_.disk(region).SetSyncDelay(delay_ms);
   CloseAfter(for_ms, Open(Fault::Kind::kSlowDisk, region, "", delay_ms),
              [this, region] { cluster_.disk(region).SetSyncDelay(options_.sync_ms); });

@@ -52,6 +52,7 @@ constexpr Seeded kSeeded[] = {
     {"snapshot-over-newer-log", true},
     {"read-without-round", true},
     {"no-pre-vote", true},
+    {"hung-leader-stays", true},
     {"emptied-voter-votes", true},
     {"membership-without-overlap", true},
     // Of its driver, and of the strict ledger.
