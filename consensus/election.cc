@@ -64,6 +64,7 @@ void Raft::BecomeLeader() {
   votes_.clear();
   ticks_ = 0;
   heartbeat_elapsed_ = 0;
+  awaited_ = 0;
   uncommitted_bytes_ = 0;
   for (std::uint64_t i = commit_ + 1; i <= log_.last_index(); ++i)
     uncommitted_bytes_ += log_.At(i)->data().size();

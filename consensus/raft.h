@@ -23,7 +23,8 @@ namespace once {
 struct RaftOptions {
   std::uint32_t heartbeat_ticks = 1;
   /// A member that hears no leader for this long, and a random part of it more, stands for
-  /// election; a leader that does not hear a majority within it steps down. Several heartbeats.
+  /// election; a leader that does not hear a majority within it steps down, and one whose own disk
+  /// is behind what was decided for this long hands over. Several heartbeats.
   std::uint32_t election_ticks = 10;
   /// Per follower, sent and not acknowledged.
   std::uint64_t window_bytes_max = 8 << 20;
@@ -235,6 +236,7 @@ class Raft {
   void TickLeader();
   void TickSnapshot(const std::string& to, Progress& progress);
   bool HeardMajority();
+  void GiveWayIfDiskHangs();
 
   // transfer.cc
   void OnTimeoutNow(const RaftMessage& message);
@@ -283,6 +285,8 @@ class Raft {
   std::uint64_t tell_commit_ = 0;  // commits up to here are told at once
   std::string transfer_to_;        // empty: no transfer
   std::uint32_t transfer_ticks_ = 0;
+  std::uint64_t awaited_ = 0;  // decided, and not known to be on this member's disk when last seen
+  std::uint32_t awaited_ticks_ = 0;
   ReadQueue reads_;
 
   // Portions of work handed out and not yet durable, and the one being put together.

@@ -25,6 +25,8 @@ void Raft::TickLeader() {
     // Cut off from the majority, it would only make its callers wait (section 6.2).
     if (!HeardMajority()) return BecomeFollower(term_, "");
   }
+  GiveWayIfDiskHangs();
+  if (role_ != RaftRole::kLeader) return;
   if (transferring() && ++transfer_ticks_ >= options_.election_ticks) transfer_to_.clear();
 
   const bool heartbeat = ++heartbeat_elapsed_ >= options_.heartbeat_ticks;
@@ -47,6 +49,28 @@ void Raft::TickSnapshot(const std::string& to, Progress& progress) {
     progress.StartSnapshot();
     ReleaseSnapshot(to);
   }
+}
+
+// The others have decided what this leader's own disk has not stored for an election timeout: they
+// can do without it, while it can neither apply nor cut its log. Whoever has most of the log takes
+// over; if that comes to nothing in as long again, its silence makes the others elect. It cannot
+// come back before its disk does: it asks for votes by messages that wait for it.
+void Raft::GiveWayIfDiskHangs() {
+  if (log_.durable_index() >= awaited_) {
+    awaited_ = commit_;
+    awaited_ticks_ = 0;
+    return;
+  }
+  ++awaited_ticks_;
+  if (MutationOn("hung-leader-stays")) return;
+  if (awaited_ticks_ >= 2 * options_.election_ticks) return BecomeFollower(term_, "");
+  if (awaited_ticks_ != options_.election_ticks) return;
+  const std::string* best = nullptr;
+  for (const std::string& voter : membership().voters()) {
+    if (voter == name_) continue;
+    if (!best || progress_.at(voter).match() > progress_.at(*best).match()) best = &voter;
+  }
+  if (best) TransferLeadership(*best);
 }
 
 // Since it was last asked.

@@ -8,7 +8,8 @@ namespace once {
 namespace {
 
 constexpr std::int64_t kSuperviseMs = 700;
-constexpr std::int64_t kMoveMs = 500;  // to bring another directory into place
+constexpr std::int64_t kMoveMs = 500;           // to bring another directory into place
+constexpr std::int64_t kForEverMs = 3'600'000;  // as syncs go
 
 }  // namespace
 
@@ -246,7 +247,7 @@ void Faults::PauseSome(std::int64_t for_ms) {
 
 void Faults::SlowSome(std::int64_t for_ms) {
   const std::string region = Victim();
-  const std::int64_t delay_ms = 1 + Below(1500);
+  const std::int64_t delay_ms = random_.OneIn(4) ? kForEverMs : 1 + Below(1500);
   cluster_.disk(region).SetSyncDelay(delay_ms);
   CloseAfter(for_ms, Open(Fault::Kind::kSlowDisk, region, "", delay_ms),
              [this, region] { cluster_.disk(region).SetSyncDelay(options_.sync_ms); });
@@ -321,12 +322,24 @@ void Faults::TransferTo(const std::string& region) {
   Close(Open(Fault::Kind::kTransfer, region));
 }
 
-void Faults::Strike(const std::string& region) {
-  if (stopped_ || options_.strike_percent == 0 || random_.Below(100) >= options_.strike_percent)
-    return;
-  const std::int64_t after_ms = Below(4 * options_.links.delay_ms + 10);
-  cluster_.time().After(after_ms, [this, region, for_ms = 1 + Below(options_.down_ms_max)] {
-    if (!stopped_) CrashFor(region, for_ms);
+void Faults::Strike(const std::string& region, Moment moment) {
+  const bool half_said = moment == Moment::kHalfSaid;
+  const std::uint32_t percent =
+      moment == Moment::kVoted ? options_.strike_voter_percent : options_.strike_percent;
+  if (stopped_ || percent == 0 || (half_said && !options_.strike_cuts)) return;
+  if (random_.Below(100) >= percent) return;
+  const bool cut = options_.strike_cuts && moment != Moment::kVoted;
+  // Half of them before a word that was said at once has arrived.
+  const bool at_once = half_said || random_.OneIn(2);
+  const std::int64_t within_ms =
+      at_once ? std::min(options_.strike_ms_max, options_.links.delay_ms) : options_.strike_ms_max;
+  const std::int64_t for_ms =
+      1 + options_.strike_down_ms_max / 3 + Below(options_.strike_down_ms_max);
+  cluster_.time().After(Below(within_ms + 1), [this, region, cut, for_ms] {
+    if (stopped_) return;
+    if (!cut) return CrashFor(region, for_ms);
+    for (const std::string& other : cluster_.regions())
+      if (other != region) CutFor(region, other, for_ms);
   });
 }
 

@@ -40,6 +40,7 @@
 #include "simulator/cluster.h"
 #include "simulator/group_operator.h"
 #include "simulator/history.h"
+#include "simulator/moment.h"
 #include "simulator/run_options.h"
 
 namespace once {
@@ -55,9 +56,9 @@ class Faults {
   /// Ends every fault there is. Nodes that have failed are still started again.
   void Stop();
 
-  /// The region has just begun to lead, or voted: a promise that it must remember. As often as the
-  /// options say, it dies within the next trips of a message.
-  void Strike(const std::string& region);
+  /// A moment of the region's in the strict group that it must remember, or others must. As often
+  /// and as soon as the options say, it dies, or is cut off with what is on its way.
+  void Strike(const std::string& region, Moment moment);
 
   /// Since when the two regions and the links between them have been well; now, if they are not.
   std::int64_t CleanSinceMillis(const std::string& one, const std::string& other) const;

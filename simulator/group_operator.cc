@@ -31,13 +31,18 @@ std::string GroupOperator::Leader() {
   return leaders.empty() ? "" : leaders[random_.Below(leaders.size())];
 }
 
+bool GroupOperator::IsLost(const std::string& member) {
+  return member != cluster_.Member(RegionOfMember(member));
+}
+
 bool GroupOperator::IsUnwanted(const std::string& member) {
-  const std::string region = RegionOfMember(member);
-  return dismissed_.count(region) > 0 || member != cluster_.Member(region);
+  return dismissed_.count(RegionOfMember(member)) > 0 || IsLost(member);
 }
 
 // New ones come before old ones go, and vote when those are gone: of three voters, two of which are
-// well, two are needed at every moment.
+// well, two are needed at every moment. Whose directory is lost goes before anybody else does: no
+// vote of it will come, and it must stay a minority. For the same reason nobody is dismissed while
+// no more vote than must when a directory is lost: those who came back may not vote yet.
 void GroupOperator::Look() {
   const std::string leader = Leader();
   if (leader.empty() || cluster_.IsPaused(leader)) return;
@@ -46,11 +51,16 @@ void GroupOperator::Look() {
   for (const std::string& region : cluster_.regions())
     if (!dismissed_.count(region) && !Find(status, cluster_.Member(region)))
       engine.Change({MemberChange::Kind::kAdd, cluster_.Member(region)});
+  const bool lost = std::any_of(status.members.begin(), status.members.end(),
+                                [this](const EngineMember& member) { return IsLost(member.name); });
+  const auto voters = std::count_if(status.members.begin(), status.members.end(),
+                                    [](const EngineMember& member) { return member.voter; });
   bool tidy = true;
   for (const EngineMember& member : status.members) {
     if (!IsUnwanted(member.name)) continue;
+    if (!IsLost(member.name) && member.voter && voters <= voters_min_) continue;
     tidy = false;
-    engine.Change({MemberChange::Kind::kRemove, member.name});
+    if (!lost || IsLost(member.name)) engine.Change({MemberChange::Kind::kRemove, member.name});
   }
   for (const EngineMember& member : status.members)
     if (tidy && !member.voter) engine.Change({MemberChange::Kind::kPromote, member.name});

@@ -16,8 +16,10 @@ namespace once {
 /// does not wait for one before it asks for the next: what must wait, the group refuses.
 class GroupOperator {
  public:
-  /// `cluster` outlives it, and it every task of the cluster's scheduler.
-  GroupOperator(Cluster& cluster, std::uint64_t seed) : cluster_(cluster), random_(seed) {}
+  /// `cluster` outlives it, and it every task of the cluster's scheduler. Of `voters_min` voters none
+  /// is dismissed.
+  GroupOperator(Cluster& cluster, std::uint64_t seed, int voters_min)
+      : cluster_(cluster), random_(seed), voters_min_(voters_min) {}
 
   void Start();
   /// What it does twice a second.
@@ -36,11 +38,14 @@ class GroupOperator {
   std::string Missing(const std::string& leader);
 
  private:
-  /// A name in the membership that is no present directory, or a dismissed one.
+  /// A name in the membership that is no present directory.
+  bool IsLost(const std::string& member);
+  /// The same, or a dismissed one.
   bool IsUnwanted(const std::string& member);
 
   Cluster& cluster_;
   Random random_;
+  const int voters_min_;
   std::set<std::string> dismissed_;
 };
 

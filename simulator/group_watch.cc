@@ -20,9 +20,12 @@ GroupWatch::GroupWatch(Cluster& cluster, GroupOperator& keeper, Faults& faults, 
       raft_(cluster, history),
       states_(cluster),
       leader_(cluster, faults, history),
+      hung_(cluster),
       late_ms_(late_ms),
       start_us_(cluster.time().MonotonicMicros()) {
-  raft_.on_promise = [&faults](const std::string& region) { faults.Strike(region); };
+  raft_.on_moment = [&faults](const std::string& region, Moment moment) {
+    faults.Strike(region, moment);
+  };
   cluster_.on_step = [this](const std::string& region) {
     keep_(raft_.Observe(region, NowMillis()));
   };
@@ -41,6 +44,7 @@ void GroupWatch::Start() {
 
 void GroupWatch::Look() {
   keep_(leader_.Look(NowMillis()));
+  keep_(hung_.Look(NowMillis()));
   if (++looks_ % kLooksBetweenStates == 0) keep_(states_.Look(NowMillis()));
   if (healed_ms_ >= 0 && well_ms_ < 0 && Unwell().empty()) well_ms_ = NowMillis();
 }

@@ -10,14 +10,15 @@
 #include "simulator/faults.h"
 #include "simulator/group_operator.h"
 #include "simulator/history.h"
+#include "simulator/hung_leader_watch.h"
 #include "simulator/leader_watch.h"
 #include "simulator/raft_watch.h"
 #include "simulator/state_watch.h"
 
 namespace once {
 
-/// Raft's promises after everything that a region does; stability every quarter of a second; equal
-/// states every half second.
+/// Raft's promises after everything that a region does; stability, and leaders whose disks hang,
+/// every quarter of a second; equal states every half second.
 class GroupWatch {
  public:
   using Keep = std::function<void(Violations)>;
@@ -48,6 +49,7 @@ class GroupWatch {
   RaftWatch raft_;
   StateWatch states_;
   LeaderWatch leader_;
+  HungLeaderWatch hung_;
   const std::int64_t late_ms_;
   const std::int64_t start_us_;
   std::uint64_t looks_ = 0;

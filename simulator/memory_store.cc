@@ -1,8 +1,15 @@
 #include "simulator/memory_store.h"
 
+#include <algorithm>
+
 #include "replica/env/check.h"
 
 namespace once {
+namespace {
+
+constexpr std::int64_t kSyncLookMs = 500;
+
+}  // namespace
 
 void MemoryDisk::Crash(Random& random) {
   KeepUnsynced(random.Below(unsynced_.size() + 1));
@@ -104,10 +111,19 @@ void MemoryStore::Sync(std::function<void(KvStatus)> done) {
     done(FinishSync(batches));
   };
   if (disk_.sync_delay_ms_ > 0) {
-    scheduler_.After(disk_.sync_delay_ms_, std::move(report));
+    ReportLater(scheduler_.MonotonicMicros(), std::move(report));
   } else {
     scheduler_.Post(std::move(report));
   }
+}
+
+void MemoryStore::ReportLater(std::int64_t began_us, std::function<void()> report) {
+  const std::int64_t taken_ms = (scheduler_.MonotonicMicros() - began_us) / 1000;
+  if (taken_ms >= disk_.sync_delay_ms_) return report();
+  scheduler_.After(std::min(disk_.sync_delay_ms_ - taken_ms, kSyncLookMs),
+                   [this, alive = std::weak_ptr(alive_), began_us, report = std::move(report)] {
+                     if (!alive.expired()) ReportLater(began_us, report);
+                   });
 }
 
 KvStatus MemoryStore::FinishSync(std::size_t batches) {

@@ -46,7 +46,9 @@ class MemoryDisk {
   /// Reads that touch `key` throw KvUnreadable until it is made readable again.
   void SetUnreadable(std::string key) { unreadable_.insert(std::move(key)); }
   void SetReadable(const std::string& key) { unreadable_.erase(key); }
-  /// Time from Sync to its report; 0: the report is the next thing posted.
+  /// Time from Sync to its report; 0: the report is the next thing posted. A sync under way
+  /// notices within half a second: what would take for ever is a disk that hangs until this is set
+  /// to less.
   void SetSyncDelay(std::int64_t delay_ms) { sync_delay_ms_ = delay_ms; }
 
   std::size_t unsynced_batches() const { return unsynced_.size(); }
@@ -94,6 +96,8 @@ class MemoryStore : public KvStore {
  private:
   void CheckAlive() const;
   void CheckReadable(std::string_view key) const;
+  /// Calls `report` when the sync that began then has taken as long as the disk takes.
+  void ReportLater(std::int64_t began_us, std::function<void()> report);
   KvStatus FinishSync(std::size_t batches);
 
   MemoryDisk& disk_;

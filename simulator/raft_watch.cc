@@ -21,16 +21,26 @@ void RaftWatch::Forget(const std::string& region) {
   watched_.erase(at);
 }
 
-void RaftWatch::NotePromise(const std::string& region, const Raft& raft) {
+void RaftWatch::NoteMoment(const std::string& region, const Raft& raft) {
   const auto [at, first] = watched_.try_emplace(region);
   Watched& was = at->second;
   const bool leads = raft.role() == RaftRole::kLeader && was.role != RaftRole::kLeader;
   const bool votes = raft.voted_for() != was.voted_for && !raft.voted_for().empty() &&
                      raft.voted_for() != raft.name();
+  std::uint64_t acknowledged = 0;
+  if (raft.log().TermAt(raft.commit()) != raft.term())  // soon it is, and that is that
+    for (const auto& [member, progress] : raft.progress())
+      acknowledged = std::max(acknowledged, progress.match());
+  const bool half_said =
+      acknowledged > was.acknowledged && raft.log().TermAt(acknowledged) < raft.term();
   if (was.member != raft.name()) was.member = raft.name();
   if (raft.voted_for() != was.voted_for) was.voted_for = raft.voted_for();
   was.role = raft.role();
-  if (!first && (leads || votes) && on_promise) on_promise(region);
+  was.acknowledged = acknowledged;
+  if (first || !on_moment) return;
+  if (leads) on_moment(region, Moment::kLeads);
+  if (votes) on_moment(region, Moment::kVoted);
+  if (half_said) on_moment(region, Moment::kHalfSaid);
 }
 
 Violations RaftWatch::Observe(const std::string& region, std::int64_t now_ms) {
@@ -40,7 +50,7 @@ Violations RaftWatch::Observe(const std::string& region, std::int64_t now_ms) {
     Forget(region);  // it will begin again from its disk
     return {};
   }
-  NotePromise(region, *raft);
+  NoteMoment(region, *raft);
   const bool known = !history_.leaders.empty() && history_.leaders.back().term >= raft->term();
   if (raft->role() == RaftRole::kLeader && !known)
     history_.leaders.push_back({now_ms, region, raft->term()});

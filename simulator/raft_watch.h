@@ -10,6 +10,7 @@
 #include "simulator/checks.h"
 #include "simulator/cluster.h"
 #include "simulator/history.h"
+#include "simulator/moment.h"
 
 namespace once {
 
@@ -25,12 +26,11 @@ class RaftWatch {
   /// The region's process started: of what it showed, only what was durable must come back.
   void Restarted(const std::string& region) { Forget(region); }
 
-  /// Called when a region has begun to lead, or has given its vote to another.
-  std::function<void(const std::string& region)> on_promise;
+  std::function<void(const std::string& region, Moment moment)> on_moment;
 
  private:
   void Forget(const std::string& region);
-  void NotePromise(const std::string& region, const Raft& raft);
+  void NoteMoment(const std::string& region, const Raft& raft);
 
   Cluster& cluster_;
   History& history_;
@@ -39,6 +39,7 @@ class RaftWatch {
     std::string member;
     RaftRole role = RaftRole::kFollower;
     std::string voted_for;
+    std::uint64_t acknowledged = 0;  // to a leader, by whoever holds most
   };
   std::map<std::string, Watched> watched_;  // as last seen, by region
   bool broken_ = false;

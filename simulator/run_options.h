@@ -54,16 +54,20 @@ struct FaultOptions {
   std::int64_t emptied_gap_ms = 0;
   std::int64_t restored_gap_ms = 0;
   std::int64_t cloned_gap_ms = 0;
-  std::uint32_t replacements_max = 1000;  // of directories, in one world
-  std::int64_t transfer_gap_ms = 0;       // of leadership
-  std::int64_t dismissal_gap_ms = 0;      // of a member, for a while
-  std::uint32_t dismissals_max = 0;       // at a time
-  std::uint32_t leader_percent = 0;       // of faults that are aimed at whoever leads
-  std::uint32_t strike_percent = 0;       // of new leaders and voters that die right away
-  std::int64_t sync_ms = 0;               // what every sync takes
-  std::int64_t skew_ms_max = 0;           // of any region, either way
-  std::int64_t drift_ms_max = 0;          // per second
-  std::vector<Fault> schedule;            // these, at these times
+  std::uint32_t replacements_max = 1000;   // of directories, in one world
+  std::int64_t transfer_gap_ms = 0;        // of leadership
+  std::int64_t dismissal_gap_ms = 0;       // of a member, for a while
+  std::uint32_t dismissals_max = 0;        // at a time
+  std::uint32_t leader_percent = 0;        // of faults that are aimed at whoever leads
+  std::uint32_t strike_percent = 0;        // of new leaders that are struck right away
+  std::uint32_t strike_voter_percent = 0;  // the same of those who have just voted
+  std::int64_t strike_ms_max = 0;          // how soon
+  std::int64_t strike_down_ms_max = 1;     // how long they are dead, or cut off
+  bool strike_cuts = false;                // leaders are cut off, and do not die
+  std::int64_t sync_ms = 0;                // what every sync takes
+  std::int64_t skew_ms_max = 0;            // of any region, either way
+  std::int64_t drift_ms_max = 0;           // per second
+  std::vector<Fault> schedule;             // these, at these times
 };
 
 struct RunOptions {

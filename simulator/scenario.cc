@@ -73,6 +73,10 @@ Fields FaultFields(FaultOptions& f) {
           {"dismissals_max", Into(f.dismissals_max)},
           {"leader_percent", Into(f.leader_percent)},
           {"strike_percent", Into(f.strike_percent)},
+          {"strike_voter_percent", Into(f.strike_voter_percent)},
+          {"strike_ms_max", Into(f.strike_ms_max)},
+          {"strike_down_ms_max", Into(f.strike_down_ms_max)},
+          {"strike_cuts", Into(f.strike_cuts)},
           {"sync_ms", Into(f.sync_ms)},
           {"skew_ms_max", Into(f.skew_ms_max)},
           {"drift_ms_max", Into(f.drift_ms_max)}};

@@ -56,6 +56,7 @@ constexpr Seeded kSeeded[] = {
     {"snapshot-over-newer-log", true},
     {"read-without-round", true},
     {"no-pre-vote", true},
+    {"hung-leader-stays", true},
     {"emptied-voter-votes", true},
     {"membership-without-overlap", true},
     // Of its driver, and of the strict ledger.
@@ -74,6 +75,7 @@ bool IsFound(const Seeded& seeded, const GateArguments& arguments) {
   ActiveMutation() = seeded.name;
   SwarmArguments swarm;
   swarm.seeds = arguments.seeds;
+  swarm.first = arguments.first;
   swarm.jobs = arguments.jobs;
   swarm.strict = seeded.strict;
   swarm.scenario = seeded.scenario;

@@ -8,6 +8,7 @@ namespace once {
 
 struct GateArguments {
   std::uint64_t seeds = 2000;
+  std::uint64_t first = 1;
   unsigned jobs = 2;
   std::string only;
   bool strict = false;  // only those of strict mode

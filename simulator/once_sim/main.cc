@@ -119,6 +119,7 @@ int main(int argc, char** argv) {
     gate =
         app.add_subcommand("gate", "Turn every seeded bug on, one at a time: each must be found");
     gate->add_option("--seeds", gate_arguments.seeds, "Within so many")->capture_default_str();
+    gate->add_option("--first", gate_arguments.first, "The first one")->capture_default_str();
     gate->add_option("--jobs", gate_arguments.jobs, "Processes")->capture_default_str();
     gate->add_option("--only", gate_arguments.only, "This one");
     gate->add_flag("--strict", gate_arguments.strict, "Only those of strict mode");

@@ -178,7 +178,7 @@ void Group::TakeWork(Member& member) {
     for (const std::string& to : work->snapshots_released) member.open_snapshots.erase(to);
     for (const RaftChunkWanted& wanted : work->chunks_wanted) Provide(member, wanted);
     member.writing.push_back({std::move(*work), member.machine});
-    if (sync_at_once) Sync(member.name);
+    while (sync_at_once && !hangs.count(member.name) && !member.writing.empty()) Sync(member.name);
     if (broken.empty()) Observe(member);
   }
 }

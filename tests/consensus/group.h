@@ -101,6 +101,7 @@ class Group {
   std::function<bool(const RaftMessage&)> lose;  // instead of delivering it
   std::string broken;
   bool sync_at_once = true;
+  std::set<std::string> hangs;   // members whose disks store nothing
   std::size_t chunk_bytes = 7;   // of snapshots; a machine is some twenty bytes
   std::string* trace = nullptr;  // what is sent, applied and read, a line each
   RaftInvariants invariants;

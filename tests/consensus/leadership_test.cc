@@ -1,4 +1,5 @@
-// One test for each claim about reads (section 6.4) and about handing leadership over (3.10).
+// One test for each claim about reads (section 6.4), about handing leadership over (3.10), and
+// about leaders whose disks hang.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -19,6 +20,19 @@ class Led : public testing::Test {
 
 using ReadIndex = Led;
 using Transfer = Led;
+
+// A leader whose own disk stores nothing from now on; all others' do.
+class HungDisk : public Led {
+ protected:
+  void SetUp() override {
+    Led::SetUp();
+    group.hangs = {"a"};
+  }
+  void Pass(int ticks) {
+    for (int i = 0; i < ticks; ++i) group.TickAll(), group.Settle();
+  }
+  const int timeout_ = static_cast<int>(RaftOptions().election_ticks);
+};
 
 TEST_F(ReadIndex, IsConfirmedByAMajority) {
   group.Propose("a", "x");
@@ -156,6 +170,69 @@ TEST_F(Transfer, OnlyToAnotherVoter) {
   EXPECT_EQ(group.Transfer("a", "a").refusal, RaftRefusal::kInvalid);
   EXPECT_EQ(group.Transfer("a", "z").refusal, RaftRefusal::kInvalid);
   EXPECT_EQ(group.Transfer("b", "c").refusal, RaftRefusal::kNotLeader);
+}
+
+TEST_F(HungDisk, OfALeaderMakesItHandOver) {
+  group.Propose("a", "x");
+  group.Settle();
+  EXPECT_EQ(group.At("b").applied, std::vector<std::string>{"x"}) << "the others decided it";
+  EXPECT_TRUE(group.At("a").applied.empty()) << "its own disk has not";
+  Pass(timeout_ + 2);
+  Raft* const leader = group.Leader();
+  ASSERT_NE(leader, nullptr);
+  EXPECT_NE(leader->name(), "a");
+  EXPECT_EQ(leader->term(), 2u) << "nobody had to wait for an election";
+  EXPECT_EQ(group["a"].role(), RaftRole::kFollower);
+}
+
+TEST_F(HungDisk, OfALeaderWhoseSuccessorIsSilentEndsItsLeadership) {
+  group.Propose("a", "x");
+  group.Settle();
+  group.lose = [](const RaftMessage& message) { return message.has_timeout_now(); };
+  Pass(timeout_ + 2);
+  EXPECT_EQ(group["a"].role(), RaftRole::kLeader) << "it may still be heard";
+  Pass(timeout_);
+  EXPECT_EQ(group["a"].role(), RaftRole::kFollower);
+  Pass(3 * timeout_);
+  ASSERT_NE(group.Leader(), nullptr);
+  EXPECT_NE(group.Leader()->name(), "a");
+}
+
+TEST_F(HungDisk, KeepsItsMemberFromLeadingUntilItIsWell) {
+  group.Propose("a", "x");
+  group.Settle();
+  Pass(2 * timeout_);
+  const std::string next = group.Leader()->name();
+  group.Crash(next);  // the two that are left could elect, if both had disks
+  Pass(6 * timeout_);
+  EXPECT_EQ(group.Leader(), nullptr);
+  group.hangs.clear();
+  Pass(6 * timeout_);
+  EXPECT_NE(group.Leader(), nullptr);
+  EXPECT_EQ(group.At("a").applied.at(0), "x");
+}
+
+TEST_F(HungDisk, OfALeaderThatNobodyCouldReplaceChangesNothing) {
+  group.Crash("c");  // without a, b is no majority
+  group.Propose("a", "x");
+  group.Settle();
+  Pass(4 * timeout_);
+  EXPECT_EQ(group["a"].role(), RaftRole::kLeader);
+  group.hangs.clear();
+  Pass(1);
+  EXPECT_EQ(group.At("a").applied, std::vector<std::string>{"x"});
+  EXPECT_EQ(group["a"].term(), 1u);
+}
+
+TEST_F(HungDisk, ThatIsOnlySlowerThanOthersIsNone) {
+  for (int i = 0; i < 5 * timeout_; ++i) {
+    group.Propose("a", "x");  // the others always have more than its disk
+    if (i % (timeout_ / 2) == 0)
+      while (!group.At("a").writing.empty()) group.Sync("a");
+    Pass(1);
+  }
+  EXPECT_EQ(group["a"].role(), RaftRole::kLeader);
+  EXPECT_EQ(group["a"].term(), 1u);
 }
 
 }  // namespace
