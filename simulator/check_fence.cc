@@ -1,10 +1,20 @@
+#include <algorithm>
+
 #include "simulator/checks.h"
 #include "simulator/story_of_key.h"
 
 namespace once {
 namespace {
 
-// A claim that came back after its directory was lost may have met another one already.
+// A claim that came back after its directory was lost may have met another one already: then the
+// region has two owners, and each ends its own.
+bool CameBack(const StoryOfKey& story, const Operation& grant) {
+  return std::any_of(story.operations.begin(), story.operations.end(),
+                     [&grant](const Operation* other) {
+                       return IsGrant(*other) && other->run_id == grant.run_id &&
+                              other->region == grant.region && other->life < grant.life;
+                     });
+}
 bool WasBegunHere(const StoryOfKey& story, const Operation& settle) {
   for (const Operation* grant : story.operations)
     if (IsGrant(*grant) && IsSameMemory(*grant, settle) && grant->run_id == settle.run_id &&
@@ -32,8 +42,8 @@ Violations CheckFence(const History& history) {
       // under another.
       for (const Operation* grant : story.operations)
         if (IsGrant(*grant) && IsSameMemory(*grant, *settle) &&
-            (begun_here || grant->run_id == settle->run_id) && grant->fence > settle->fence &&
-            grant->returned_ms < settle->invoked_ms)
+            (grant->run_id == settle->run_id || (begun_here && !CameBack(story, *grant))) &&
+            grant->fence > settle->fence && grant->returned_ms < settle->invoked_ms)
           say(*settle, "was settled under fence " + std::to_string(settle->fence) + " after #" +
                            std::to_string(grant->id) + " had taken over");
     }

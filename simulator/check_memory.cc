@@ -1,5 +1,7 @@
 // What a node keeps in memory does not grow with what goes wrong. Judged is what the product can
 // say of itself; frames that come out of order, and forwarded bodies, are not kept at all.
+#include <algorithm>
+
 #include "simulator/checks.h"
 
 namespace once {
@@ -36,7 +38,12 @@ struct Region {
   void CheckLog(const NativeEngine& engine) const {
     const Raft* const raft = engine.core();
     if (!raft) return;
-    const std::uint64_t applied = raft->applied() - raft->log().snapshot_index();
+    // What follows a snapshot that is on its way is kept for its receiver.
+    std::uint64_t upto = raft->applied();
+    for (const auto& [to, progress] : raft->progress())
+      if (progress.state() == Progress::State::kSnapshot && progress.sending().begun())
+        upto = std::min(upto, progress.sending().meta.index());
+    const std::uint64_t applied = upto - raft->log().snapshot_index();
     const std::uint64_t kept = cluster.options().strict_log_entries;
     if (applied >= 2 * kept)
       Say("applied entries of the strict log", applied,
@@ -63,7 +70,10 @@ Violations CheckMemory(Cluster& cluster) {
     if (!cluster.IsUp(name)) continue;
     const Region region{cluster, name, violations};
     region.CheckSlots(cluster.replica(name).tables().hot(), "best-effort");
-    const std::uint64_t streams = cluster.gossip(name).journal().applied().size();
+    // One that is being closed is followed until that is durable.
+    const Gossip& gossip = cluster.gossip(name);
+    const std::uint64_t streams =
+        std::max(gossip.journal().applied().size(), gossip.durable().size());
     region.CheckPeers(kKindsPerStream * streams, "of " + std::to_string(streams));
     if (StrictGroup* const group = cluster.group(name))
       region.CheckSlots(group->tables().hot(), "strict");

@@ -16,8 +16,8 @@ namespace once {
 /// does not wait for one before it asks for the next: what must wait, the group refuses.
 class GroupOperator {
  public:
-  /// `cluster` outlives it, and it every task of the cluster's scheduler. Of `voters_min` voters none
-  /// is dismissed.
+  /// `cluster` outlives it, and it every task of the cluster's scheduler. Of `voters_min` voters
+  /// none is dismissed.
   GroupOperator(Cluster& cluster, std::uint64_t seed, int voters_min)
       : cluster_(cluster), random_(seed), voters_min_(voters_min) {}
 

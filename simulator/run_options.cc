@@ -145,9 +145,8 @@ void DrawStrict(Random& random, RunOptions& options) {
   faults.leader_percent = static_cast<std::uint32_t>(Between(random, 0, 80));
   faults.transfer_gap_ms = Gap(random, 3, 2000, 10'000);
   faults.dismissal_gap_ms = Gap(random, 3, 3000, 10'000);
-  const bool may_lose = faults.emptied_gap_ms > 0 || faults.restored_gap_ms > 0;
   const std::size_t voters = cluster.regions.size();
-  faults.dismissals_max = static_cast<std::uint32_t>(may_lose ? voters - 3 : voters - 1);
+  faults.dismissals_max = static_cast<std::uint32_t>(faults.MayLose() ? voters - 3 : voters - 1);
   switch (random.Below(7)) {
     case 0:
       return DrawStorm(random, options);

@@ -68,6 +68,9 @@ struct FaultOptions {
   std::int64_t skew_ms_max = 0;            // of any region, either way
   std::int64_t drift_ms_max = 0;           // per second
   std::vector<Fault> schedule;             // these, at these times
+
+  /// Whether directories may be lost at random moments.
+  bool MayLose() const { return emptied_gap_ms > 0 || restored_gap_ms > 0 || cloned_gap_ms > 0; }
 };
 
 struct RunOptions {

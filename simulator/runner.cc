@@ -28,7 +28,7 @@ class Simulation {
         cluster_(options.cluster),
         start_wall_ms_(cluster_.time().WallMillis()),
         workload_(cluster_, options.workload, options.seed * 3 + 1, history_),
-        keeper_(cluster_, options.seed * 7 + 3),
+        keeper_(cluster_, options.seed * 7 + 3, options.faults.MayLose() ? 3 : 1),
         faults_(cluster_, keeper_, options.faults, options.seed * 5 + 2, history_),
         watch_(cluster_, faults_, kWatchMs) {
     history_.seed = options.seed;

@@ -221,6 +221,7 @@ void NativeEngine::Settle(std::uint64_t number) {
     working_ = true;  // whoever is told of what was applied may call back
     try {
       ApplyDecided();
+      CompactLog();
     } catch (const KvUnreadable&) {
       broken_ = true;
     }
@@ -260,8 +261,10 @@ void NativeEngine::Answer(const std::vector<RaftRead>& reads) {
 }
 
 void NativeEngine::Provide(const RaftChunkWanted& wanted) {
-  // One snapshot serves all that are behind, for as long as the log continues it.
-  const std::uint64_t oldest = raft_->log().snapshot_index();
+  // One snapshot serves all that are behind, unless the log would be kept long for it.
+  const std::uint64_t applied = raft_->applied();
+  const std::uint64_t oldest =
+      std::max(raft_->log().snapshot_index(), applied - std::min(applied, options_.log_entries));
   std::shared_ptr<const Outgoing>& kept = outgoing_[wanted.to];
   if (wanted.offset == 0 && kept && kept->index < oldest) kept = nullptr;
   for (const auto& [to, other] : outgoing_)
