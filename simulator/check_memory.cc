@@ -43,7 +43,8 @@ struct Region {
     for (const auto& [to, progress] : raft->progress())
       if (progress.state() == Progress::State::kSnapshot && progress.sending().begun())
         upto = std::min(upto, progress.sending().meta.index());
-    const std::uint64_t applied = upto - raft->log().snapshot_index();
+    const std::uint64_t first = raft->log().snapshot_index();
+    const std::uint64_t applied = upto - std::min(upto, first);  // one that is silent waits alone
     const std::uint64_t kept = cluster.options().strict_log_entries;
     if (applied >= 2 * kept)
       Say("applied entries of the strict log", applied,
