@@ -145,6 +145,8 @@ class Raft {
   /// snapshot. Entries that a snapshot on its way will need next are kept. The rest of the log is
   /// held in memory, so that calling this from time to time is what bounds it.
   void Compact(std::uint64_t index);
+  /// How far it may go: entries after a snapshot that is on its way are kept.
+  std::uint64_t CompactableUpto() const;
   /// Answers RaftChunkWanted: `data` at `offset` of the state as it was when exactly `index` was
   /// applied; `last` says that the state ends with it. A chunk at offset 0 may start a new
   /// snapshot; any other continues the one begun. What is no longer wanted is ignored.

@@ -7,14 +7,20 @@
 
 namespace once {
 
-void Raft::Compact(std::uint64_t index) {
-  Check(index <= applied_, "only what is applied is compacted");
+std::uint64_t Raft::CompactableUpto() const {
+  std::uint64_t index = applied_;
   // A follower that has just been given a snapshot must find the entries after it, or it would need
   // the next snapshot, and so on for ever. One that is silent holds nothing back.
   for (const auto& [member, progress] : progress_)
     if (progress.state() == Progress::State::kSnapshot && progress.active &&
         progress.sending().begun())
       index = std::min(index, progress.sending().meta.index());
+  return index;
+}
+
+void Raft::Compact(std::uint64_t index) {
+  Check(index <= applied_, "only what is applied is compacted");
+  index = std::min(index, CompactableUpto());
   if (index > log_.snapshot_index()) next_.compact = log_.Compact(index);
 }
 

@@ -138,8 +138,8 @@ void NativeEngine::Work() {
   working_ = true;
   while (raft_ && !broken_) {
     auto work = raft_->TakeWork();
-    if (!work) break;
-    Do(std::move(*work));
+    if (!work && !CompactLog()) break;
+    if (work) Do(std::move(*work));
   }
   working_ = false;
   if (broken_) {
@@ -178,7 +178,6 @@ void NativeEngine::Do(RaftWork work) {
   Answer(work.reads);
   for (const std::string& member : work.snapshots_released) outgoing_.erase(member);
   for (const RaftChunkWanted& wanted : work.chunks_wanted) Provide(wanted);
-  CompactLog();
 }
 
 void NativeEngine::Store(RaftWork& work) {
@@ -221,7 +220,6 @@ void NativeEngine::Settle(std::uint64_t number) {
     working_ = true;  // whoever is told of what was applied may call back
     try {
       ApplyDecided();
-      CompactLog();
     } catch (const KvUnreadable&) {
       broken_ = true;
     }
@@ -290,13 +288,22 @@ std::size_t NativeEngine::snapshot_bytes() const {
   return bytes;
 }
 
-void NativeEngine::CompactLog() {
-  if (!raft_) return;
-  const std::uint64_t kept = raft_->applied() - raft_->log().snapshot_index();
-  if (kept < 2 * options_.log_entries && applied_bytes_ < options_.log_bytes_max) return;
+bool NativeEngine::CompactLog() {
+  const std::uint64_t first = raft_->log().snapshot_index();
+  const std::uint64_t kept = raft_->applied() - first;
+  if (kept < 2 * options_.log_entries && applied_bytes_ < options_.log_bytes_max) return false;
+  const std::uint64_t upto = std::min(raft_->applied() - std::min(kept / 2, options_.log_entries),
+                                      raft_->CompactableUpto());
+  if (upto <= first) return false;
   applied_bytes_ = 0;
-  state_.Store();
-  raft_->Compact(raft_->applied() - std::min(kept / 2, options_.log_entries));
+  try {
+    state_.Store();
+  } catch (const KvUnreadable&) {
+    broken_ = true;
+    return false;
+  }
+  raft_->Compact(upto);
+  return true;
 }
 
 void NativeEngine::Send(const std::vector<RaftMessage>& messages) {

@@ -96,7 +96,8 @@ class NativeEngine : public Engine {
   void Provide(const RaftChunkWanted& wanted);
   void Settle(std::uint64_t number);
   void Release();
-  void CompactLog();
+  /// True if it cut something off: there is work.
+  bool CompactLog();
   void Send(const std::vector<RaftMessage>& messages);
   void TellCommitSoon();
   void NoticeLeader();
