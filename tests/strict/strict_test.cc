@@ -296,6 +296,40 @@ TEST(Strict, S_50_ASlowDiskOfTheLeaderDelaysAndAcknowledgesNothingThatIsNotThere
   EXPECT_TRUE(story.AllEqual());
 }
 
+TEST(Strict, S_50_ALeaderWhoseDiskHangsHandsOverAndStaysOutUntilItIsWell) {
+  StrictStory story;
+  const std::string hung = story.Leader();
+  const std::string other = story.Followers()[0];
+  story.cluster.disk(hung).SetSyncDelay(3'600'000);
+  story.Begin(other, "k");  // something to write
+  const std::string next = story.AwaitLeader(hung);
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(story.Begin(other, "k" + std::to_string(i)).kind, Kind::kExecute) << i;
+    story.Run(500);
+    EXPECT_EQ(story.Leader(), next) << "nobody disturbs it";
+  }
+  EXPECT_EQ(story.Begin(hung, "new").kind, Kind::kUnavailable);
+  story.cluster.disk(hung).SetSyncDelay(0);
+  EXPECT_TRUE(story.AllEqual());
+  EXPECT_EQ(story.Leader(), next);
+  EXPECT_NE(story.BeginPatiently(hung, "new").kind, Kind::kUnavailable);
+}
+
+TEST(Strict, S_50_ARunGoesOnThoughItsLeadersDiskHangs) {
+  StrictStory story;
+  const std::string hung = story.Leader();
+  const std::string other = story.Followers()[0];
+  story.cluster.disk(hung).SetSyncDelay(3'600'000);
+  const std::string run = story.Run(other, "k", "noop");
+  EXPECT_TRUE(story.cluster.time().RunUntil(
+      [&] {
+        const auto found = story.Group(other).tables().FindRun(run);
+        return found && found->status() == RUN_COMPLETED;
+      },
+      10'000))
+      << "whoever leads carries it on by what it has applied";
+}
+
 TEST(Strict, S_50_ASlowDiskOfOneThatFollowsHoldsNobodyUp) {
   StrictStory story;
   story.cluster.disk(story.Followers()[0]).SetSyncDelay(1000);
