@@ -34,6 +34,13 @@ Violations CheckZombie(const History& history);
 /// While its wall clock is off by more than the bound a node admits nothing new of its own.
 Violations CheckClock(const History& history);
 
+/// The recorded losers are those that callers can tell: each once, by its home, to a lower run of
+/// the same key. One whose home has answered with another run while it was to be kept is recorded.
+/// Presumes that records were taken after the last call. Not judged: losers whose loss no caller
+/// saw at their home, for it may not have heard yet; and, where a directory was lost, what that
+/// may have undone.
+Violations CheckConflicts(const History& history);
+
 /// Strict mode: what callers of a key saw is what one slot, doing one thing at a time, can have
 /// said (linearizability.h).
 Violations CheckLinearizable(const History& history);

@@ -129,6 +129,7 @@ struct History {
   std::uint64_t messages = 0;
   std::uint64_t message_bytes = 0;
   std::uint64_t trace_hash = 0;
+  std::size_t violations_left_out = 0;  // found after those that are kept
 };
 
 }  // namespace once

@@ -79,6 +79,8 @@ Operation ReadOperation(const json::object& line) {
   operation.retention_ms = Figure<std::uint64_t>(line, "retentionMs");
   operation.lease_ms = Figure<std::uint64_t>(line, "leaseMs");
   operation.strict = Flag(line, "strict");
+  operation.life = Figure<std::uint32_t>(line, "life");
+  operation.lost = Flag(line, "lost");
   return operation;
 }
 
@@ -109,12 +111,12 @@ LostRun ReadLost(const json::object& line) {
 
 void ReadLine(const json::object& line, bool first, History& history) {
   if (first) return ReadHead(line, history);
-  if (const json::value* fault = line.if_contains("fault"))
+  if (line.contains("kind"))
+    history.operations.push_back(ReadOperation(line));
+  else if (const json::value* fault = line.if_contains("fault"))
     history.faults.push_back(ReadFault(fault->as_object()));
   else if (const json::value* lost = line.if_contains("lost"))
     history.lost.push_back(ReadLost(lost->as_object()));
-  else if (line.contains("kind"))
-    history.operations.push_back(ReadOperation(line));
 }
 
 }  // namespace

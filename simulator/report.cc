@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <stdexcept>
 #include <system_error>
 
@@ -16,9 +17,12 @@
 namespace once {
 namespace {
 
-void WriteFile(const std::filesystem::path& path, const std::function<void(std::ostream&)>& write) {
+constexpr const char* kNames[] = {"results.json", "history.jsonl", "metrics.prom", "report.html"};
+
+void WriteFile(const std::filesystem::path& path, std::ios::openmode mode,
+               const std::function<void(std::ostream&)>& write) {
   errno = 0;
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  std::ofstream file(path, std::ios::binary | mode);
   if (file) write(file);
   file.close();
   if (!file) {
@@ -29,7 +33,7 @@ void WriteFile(const std::filesystem::path& path, const std::function<void(std::
 
 }  // namespace
 
-void WriteReport(const History& history, const std::string& directory) {
+void TryReport(const std::string& directory) {
   const std::filesystem::path root(directory);
   std::error_code error;
   std::filesystem::create_directories(root, error);
@@ -38,12 +42,20 @@ void WriteReport(const History& history, const std::string& directory) {
     error = std::make_error_code(std::errc::not_a_directory);
   if (error)
     throw std::runtime_error("cannot create the directory " + directory + ": " + error.message());
+  for (const char* name : kNames) WriteFile(root / name, std::ios::app, [](std::ostream&) {});
+}
 
+void WriteReport(const History& history, const std::string& directory) {
+  TryReport(directory);
+  const std::filesystem::path root(directory);
   const Figures figures = FiguresOf(history);
-  WriteFile(root / "results.json", [&](std::ostream& out) { WriteResults(history, figures, out); });
-  WriteFile(root / "history.jsonl", [&](std::ostream& out) { WriteHistoryLines(history, out); });
-  WriteFile(root / "metrics.prom", [&](std::ostream& out) { WriteMetrics(history, figures, out); });
-  WriteFile(root / "report.html", [&](std::ostream& out) { out << ReportHtml(history, figures); });
+  const std::function<void(std::ostream&)> writers[] = {
+      [&](std::ostream& out) { WriteResults(history, figures, out); },
+      [&](std::ostream& out) { WriteHistoryLines(history, out); },
+      [&](std::ostream& out) { WriteMetrics(history, figures, out); },
+      [&](std::ostream& out) { out << ReportHtml(history, figures); }};
+  for (std::size_t i = 0; i < std::size(kNames); ++i)
+    WriteFile(root / kNames[i], std::ios::trunc, writers[i]);
 }
 
 }  // namespace once

@@ -180,10 +180,6 @@ void AppendLinkRow(Strip& strip, const History& history, const Figures& figures,
 }  // namespace
 
 void AppendConvergence(Markup& page, const History& history, const Figures& figures) {
-  if (history.convergences.empty()) {
-    page.Leaf("p", {{"class", "empty"}}, "No key had to converge in this run.");
-    return;
-  }
   std::map<int, Bin> bins;
   std::size_t count_max = 1;
   for (const Convergence& convergence : history.convergences) {
@@ -214,10 +210,6 @@ void AppendConvergence(Markup& page, const History& history, const Figures& figu
 }
 
 void AppendLags(Markup& page, const History& history, const Figures& figures) {
-  if (history.lags.empty()) {
-    page.Leaf("p", {{"class", "empty"}}, "No frame was acknowledged in this run.");
-    return;
-  }
   const TimeScale time(figures.end_ms);
   const double longest =
       static_cast<double>(std::max({figures.lag.max, history.lag_bound_ms, std::int64_t{10}}));

@@ -7,8 +7,8 @@
 
 namespace once {
 
-/// A histogram over a logarithmic scale with the bound as a line. Says so in words when there is
-/// nothing to show.
+/// A histogram over a logarithmic scale with the bound as a line. There is at least one
+/// convergence.
 void AppendConvergence(Markup& page, const History& history, const Figures& figures);
 
 /// A row for each direction of each link on the timeline's axis; a bar is the longest lag of its

@@ -73,12 +73,17 @@ Quantiles QuantilesOf(std::vector<std::int64_t> values) {
   return {values.size(), rank(50), rank(90), rank(99), values.back()};
 }
 
+std::string ReproduceCommand(std::uint64_t seed, const std::string& scenario, bool strict) {
+  std::string command = "once-sim run --seed " + std::to_string(seed);
+  if (strict) command += " --strict";
+  if (!scenario.empty()) command += " --scenario " + ShellWord(scenario);
+  return command;
+}
+
 Figures FiguresOf(const History& history) {
   Figures figures;
   figures.passed = history.violations.empty();
-  figures.reproduce = "once-sim run --seed " + std::to_string(history.seed);
-  if (history.strict) figures.reproduce += " --strict";
-  if (!history.scenario.empty()) figures.reproduce += " --scenario " + ShellWord(history.scenario);
+  figures.reproduce = ReproduceCommand(history.seed, history.scenario, history.strict);
   figures.end_ms = LatestOf(history);
   CountOperations(history, figures);
   for (const LostRun& lost : history.lost) {

@@ -23,9 +23,12 @@ struct Quantiles {
 };
 Quantiles QuantilesOf(std::vector<std::int64_t> values);
 
+/// The command that runs a seed again, safe to paste in a shell.
+std::string ReproduceCommand(std::uint64_t seed, const std::string& scenario, bool strict);
+
 struct Figures {
   bool passed = true;       // no violation
-  std::string reproduce;    // the command that runs this again, safe to paste in a shell
+  std::string reproduce;    // ReproduceCommand
   std::int64_t end_ms = 1;  // at least every time in the history
   std::map<Operation::Kind, std::size_t> by_kind;
   std::map<Operation::Answer, std::size_t> by_answer;

@@ -43,9 +43,10 @@ void AppendVerdict(Markup& page, const History& history, const Figures& figures)
   page.Open("div", {{"class", "verdict"}});
   page.Leaf("span", {{"class", "badge"}}, figures.passed ? "✓ PASSED" : "✗ FAILED");
   page.Leaf("h1", {},
-            figures.passed
-                ? "Every promise was kept"
-                : Counted(history.violations.size(), "promise was", "promises were") + " broken");
+            figures.passed ? "Every promise was kept"
+                           : Counted(history.violations.size() + history.violations_left_out,
+                                     "promise was", "promises were") +
+                                 " broken");
   page.Close("div").Open("p", {{"class", "facts"}});
   page.Text("Seed ").Leaf("b", {}, std::to_string(history.seed));
   page.Text(" · scenario ")
@@ -83,9 +84,9 @@ void AppendTiles(Markup& page, const History& history, const Figures& figures) {
   share("No answer", Meaning::kUnheard, "never heard back");
   AppendTile(page, "Conflicts", Count(history.lost.size()),
              Count(figures.loser_had_completed) + " after completion");
-  AppendTile(page, "Converged",
-             history.convergences.empty() ? "–" : Duration(figures.convergence.p99),
-             "99 % of keys, bound " + Duration(history.lag_bound_ms));
+  if (!history.convergences.empty())
+    AppendTile(page, "Converged", Duration(figures.convergence.p99),
+               "99 % of keys, bound " + Duration(history.lag_bound_ms));
   if (history.strict)
     AppendTile(
         page, "Leaders", Count(history.leaders.size()),
@@ -159,16 +160,23 @@ void AppendPictures(Markup& page, const History& history, const Figures& figures
       "larger marks stand for several operations. Point at anything for its details.");
   AppendLegend(page, history, figures);
   AppendTimeline(page, history, figures);
-  page.Close("section").Open("div", {{"class", "two"}});
-  OpenSection(
-      page, "convergence", "Time to converge",
-      "Until a key was the same in every region, counted from the end of the faults or from "
-      "the write. Hatched: beyond the bound.");
-  AppendConvergence(page, history, figures);
   page.Close("section");
+  // A world in which everything is strict has nothing to converge, and no gossip to lag.
+  const bool converged = !history.convergences.empty();
+  if (converged) {
+    page.Open("div", {{"class", "two"}});
+    OpenSection(
+        page, "convergence", "Time to converge",
+        "Until a key was the same in every region, counted from the end of the faults or from "
+        "the write. Hatched: beyond the bound.");
+    AppendConvergence(page, history, figures);
+    page.Close("section");
+  }
   OpenSection(page, "answers", "What callers heard", "Every operation by its answer and region.");
   AppendAnswerTable(page, history, figures);
-  page.Close("section").Close("div");
+  page.Close("section");
+  if (converged) page.Close("div");
+  if (history.lags.empty()) return;
   OpenSection(page, "lags", "Replication lag",
               "From a frame’s making to the peer’s acknowledgement, at the time of the "
               "acknowledgement. Each bar is the longest lag of its moment on a logarithmic height "
@@ -186,8 +194,10 @@ std::string ReportHtml(const History& history, const Figures& figures) {
   AppendDefinitions(page);
   AppendVerdict(page, history, figures);
   if (!figures.passed) {
-    OpenSection(page, "violations", "Violations",
-                "What the checkers found, under the numbers that the timeline shows.");
+    std::string lead = "What the checkers found, under the numbers that the timeline shows.";
+    if (history.violations_left_out > 0)
+      lead += " Only the first " + Count(history.violations.size()) + " were kept.";
+    OpenSection(page, "violations", "Violations", lead);
     AppendViolationTable(page, history);
     page.Close("section");
   }

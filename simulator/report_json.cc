@@ -35,7 +35,9 @@ json::object Json(const Operation& operation) {
           {"answerBody", Utf8(operation.answer_body)},
           {"retentionMs", operation.retention_ms},
           {"leaseMs", operation.lease_ms},
-          {"strict", operation.strict}};
+          {"strict", operation.strict},
+          {"life", operation.life},
+          {"lost", operation.lost}};
 }
 
 json::object Json(const Fault& fault) {
@@ -153,6 +155,7 @@ json::object ResultsJson(const History& history, const Figures& figures) {
           {"strict", history.strict},
           {"leaders", LeadersJson(history)},
           {"violations", std::move(violations)},
+          {"violationsLeftOut", history.violations_left_out},
           {"messages", {{"count", history.messages}, {"bytes", history.message_bytes}}},
           {"traceHash", Hex(history.trace_hash)}};
 }

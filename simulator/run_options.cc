@@ -187,6 +187,9 @@ RunOptions DrawOptions(std::uint64_t seed, bool strict) {
   // Of its own stream: the faults above are the same with it and without.
   Random clones(seed ^ 0xfedcba9876543210u);
   options.faults.cloned_gap_ms = Gap(clones, 5, 15'000, 60'000);
+  LinkRules& links = options.faults.links;
+  if (links.very_late_permille > 0 && random.OneIn(3))
+    links.very_late_ms = Between(random, 1, 180) * 60'000;
   return options;
 }
 
@@ -221,6 +224,7 @@ std::vector<std::pair<std::string, std::string>> Describe(const RunOptions& opti
   say("loss_percent", faults.links.loss_percent);
   say("repeat_percent", faults.links.repeat_percent);
   say("very_late_permille", faults.links.very_late_permille);
+  if (faults.links.very_late_permille > 0) say("very_late_ms", faults.links.very_late_ms);
   say("cut_gap_ms", faults.cut_gap_ms);
   say("one_way_cuts", faults.one_way_cuts);
   say("bridge_cuts", faults.bridge_cuts);

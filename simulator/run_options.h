@@ -70,7 +70,7 @@ struct FaultOptions {
   std::vector<Fault> schedule;             // these, at these times
 
   /// Whether directories may be lost at random moments.
-  bool MayLose() const { return emptied_gap_ms > 0 || restored_gap_ms > 0 || cloned_gap_ms > 0; }
+  bool MayLose() const { return emptied_gap_ms > 0 || restored_gap_ms > 0; }
 };
 
 struct RunOptions {

@@ -12,6 +12,7 @@
 #include "simulator/once_sim/gate.h"
 #include "simulator/once_sim/swarm.h"
 #include "simulator/report.h"
+#include "simulator/report_figures.h"
 #include "simulator/runner.h"
 #include "simulator/scenario.h"
 
@@ -34,6 +35,17 @@ void PrintViolations(const std::vector<once::Violation>& violations) {
                 static_cast<long long>(violation.at_ms), violation.what.c_str());
 }
 
+bool Report(const once::History& history, const std::string& directory) {
+  try {
+    once::WriteReport(history, directory);
+    std::printf("report: %s/report.html\n", directory.c_str());
+    return true;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "once-sim: %s\n", error.what());
+    return false;
+  }
+}
+
 int RunOne(const RunArguments& arguments) {
   auto loaded = once::LoadScenario(arguments.scenario, arguments.seed, arguments.strict);
   if (const std::string* wrong = std::get_if<std::string>(&loaded)) {
@@ -42,6 +54,7 @@ int RunOne(const RunArguments& arguments) {
   }
   once::RunOptions& options = std::get<once::RunOptions>(loaded);
   options.detailed = !arguments.out.empty();
+  if (options.detailed) once::TryReport(arguments.out);
   std::printf("seed %llu%s%s\n", static_cast<unsigned long long>(options.seed),
               options.scenario.empty() ? "" : " scenario ", options.scenario.c_str());
   for (const auto& [name, value] : once::Describe(options))
@@ -51,16 +64,15 @@ int RunOne(const RunArguments& arguments) {
               history.faults.size(), history.lost.size(),
               static_cast<unsigned long long>(history.messages));
   PrintViolations(history.violations);
-  if (!arguments.out.empty()) {
-    once::WriteReport(history, arguments.out);
-    std::printf("report: %s/report.html\n", arguments.out.c_str());
-  }
+  if (history.violations_left_out > 0) std::printf("and %zu more\n", history.violations_left_out);
+  const bool reported = !options.detailed || Report(history, arguments.out);
   const bool pass = history.violations.empty();
   if (!pass)
     std::printf("reproduce: %s\n",
                 once::ReproduceCommand(options.seed, arguments.scenario, arguments.strict).c_str());
   std::printf("%s trace %016llx\n", pass ? "pass" : "FAIL",
               static_cast<unsigned long long>(history.trace_hash));
+  if (!reported) return kCouldNotRun;
   return pass ? kPass : kViolation;
 }
 

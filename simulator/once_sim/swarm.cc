@@ -12,6 +12,7 @@
 #include <map>
 #include <vector>
 
+#include "simulator/report_figures.h"
 #include "simulator/runner.h"
 #include "simulator/scenario.h"
 
@@ -183,13 +184,6 @@ std::optional<FoundFailure> FindFailure(const SwarmArguments& arguments) {
   Swarm swarm(arguments, true);
   swarm.Run();
   return swarm.first();
-}
-
-std::string ReproduceCommand(std::uint64_t seed, const std::string& scenario, bool strict) {
-  std::string command = "once-sim run --seed " + std::to_string(seed);
-  if (strict) command += " --strict";
-  if (!scenario.empty()) command += " --scenario " + scenario;
-  return command;
 }
 
 }  // namespace once

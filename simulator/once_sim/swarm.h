@@ -30,7 +30,4 @@ std::optional<FoundFailure> FindFailure(const SwarmArguments& arguments);
 /// every seed that failed, the command that repeats it.
 int RunSwarm(const SwarmArguments& arguments);
 
-/// The exact command for one seed.
-std::string ReproduceCommand(std::uint64_t seed, const std::string& scenario, bool strict);
-
 }  // namespace once

@@ -122,7 +122,9 @@ TEST_F(Report, HistoryHasALineForEachOperationFaultAndLostRun) {
                                    {"answerBody", ""},
                                    {"retentionMs", first.retention_ms},
                                    {"leaseMs", first.lease_ms},
-                                   {"strict", first.strict}}));
+                                   {"strict", first.strict},
+                                   {"life", 0u},
+                                   {"lost", false}}));
   EXPECT_EQ(lines[1 + history.operations.size()].at("fault"), json::value({{"kind", "cut"},
                                                                            {"fromMs", 12000},
                                                                            {"toMs", 31000},
@@ -177,9 +179,32 @@ TEST_F(Report, ThePageTellsTheVerdictAndShowsViolations) {
   EXPECT_TRUE(HtmlHas("✗ FAILED"));
   EXPECT_TRUE(HtmlHas("2 promises were broken"));
   EXPECT_TRUE(HtmlHas("two survivors after healing"));
+  EXPECT_FALSE(HtmlHas("were kept"));
   EXPECT_NE(Read("metrics.prom").find("once_sim_violations_total{checker=\"one-survivor\"} 1\n"),
             std::string::npos);
   EXPECT_EQ(json::parse(Read("results.json")).at("verdict"), "fail");
+}
+
+TEST_F(Report, AListOfViolationsThatWasCutSaysSo) {
+  History history;
+  history.violations = {{"survivor", "one", 1}, {"survivor", "two", 2}};
+  history.violations_left_out = 7;
+  Write(history, "cut");
+  EXPECT_TRUE(HtmlHas("9 promises were broken"));
+  EXPECT_TRUE(HtmlHas("Only the first 2 were kept."));
+  EXPECT_EQ(json::parse(Read("results.json")).at("violationsLeftOut").to_number<int>(), 7);
+}
+
+TEST_F(Report, PicturesOfNothingAreLeftOut) {
+  const char* const panels[] = {"Time to converge", "Replication lag", ">Converged<"};
+  Write(InventedRun(42).history(), "everything");
+  for (const char* panel : panels) EXPECT_TRUE(HtmlHas(panel)) << panel;
+  History strict = InventedRun(42).history();
+  strict.convergences.clear();
+  strict.lags.clear();
+  Write(strict, "strict");
+  for (const char* panel : panels) EXPECT_FALSE(HtmlHas(panel)) << panel;
+  EXPECT_TRUE(HtmlHas("What callers heard"));
 }
 
 TEST_F(Report, AHostileKeyStaysText) {
@@ -241,6 +266,13 @@ TEST_F(Report, ThePageDoesNotGrowWithTheRun) {
   EXPECT_LT(Read("report.html").size(), small * 3);
 }
 
+TEST_F(Report, TryingAPlaceLeavesAnOlderReportAlone) {
+  Write(InventedRun(11).history(), "tried");
+  const std::string older = Read("results.json");
+  TryReport(directory_);
+  EXPECT_EQ(Read("results.json"), older);
+}
+
 TEST_F(Report, AFileInTheWayIsNamed) {
   std::ofstream(scratch_ / "taken") << "x";
   try {
@@ -249,7 +281,9 @@ TEST_F(Report, AFileInTheWayIsNamed) {
   } catch (const std::runtime_error& error) {
     EXPECT_NE(std::string(error.what()).find(scratch_ / "taken"), std::string::npos);
   }
+  EXPECT_THROW(TryReport(scratch_ / "taken"), std::runtime_error);
   std::filesystem::create_directories(scratch_ / "half/report.html");
+  EXPECT_THROW(TryReport(scratch_ / "half"), std::runtime_error);
   EXPECT_THROW(WriteReport(History{}, scratch_ / "half"), std::runtime_error);
 }
 

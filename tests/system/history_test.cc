@@ -113,6 +113,14 @@ TEST_F(RecordedHistory, S_01_OW_MB_05_WhatCallersSawThroughACutHoldsAndACorrupte
   LastReplay(another_survivor).run_id = "ZZZZZZZZZZZZZZZZZZZZZZZZZZ";
   EXPECT_EQ(JudgeHistory(another_survivor).exit_code, 1)
       << "a region changed its mind to a higher run";
+
+  History unrecorded = history;
+  unrecorded.lost.clear();
+  EXPECT_EQ(JudgeHistory(unrecorded).exit_code, 1) << "no loser was recorded";
+
+  History recorded_twice = history;
+  recorded_twice.lost.push_back(history.lost.front());
+  EXPECT_EQ(JudgeHistory(recorded_twice).exit_code, 1) << "a loser was recorded twice";
 }
 
 }  // namespace
