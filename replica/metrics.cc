@@ -75,6 +75,10 @@ struct Metrics::Registry {
                           .Name("once_peer_unacknowledged_frames")
                           .Help("Frames of this region that a peer has not acknowledged.")
                           .Register(all);
+    queued_bytes = &prometheus::BuildGauge()
+                        .Name("once_peer_queued_bytes")
+                        .Help("Bytes for a peer that its connection has not taken.")
+                        .Register(all);
     const auto by_peer = [this](const char* name, const char* help) {
       return &prometheus::BuildCounter().Name(name).Help(help).Register(all);
     };
@@ -85,6 +89,8 @@ struct Metrics::Registry {
                            "give back what was not lost.");
     peer_repairs = by_peer("once_peer_repairs_total",
                            "Parts of the key space that a peer was asked for again.");
+    peer_dropped = by_peer("once_peer_dropped_messages_total",
+                           "Messages for a peer whose queue was full; they are said again.");
     expired = &Single("once_expired_claims_total", "Claims forgotten after their retention.");
     evicted = &Single("once_evicted_slots_total", "Slots evicted at the size bound.");
   }
@@ -103,9 +109,11 @@ struct Metrics::Registry {
     const prometheus::Labels labels{{"peer", peer.name}};
     partition->Add(labels).Set(peer.partition_seconds);
     unacknowledged->Add(labels).Set(static_cast<double>(peer.unacknowledged));
+    queued_bytes->Add(labels).Set(static_cast<double>(peer.queued_bytes));
     for (const auto& [family, value] : {std::pair(peer_refused, peer.refused),
                                         {peer_ignored, peer.ignored},
-                                        {peer_repairs, peer.repaired}}) {
+                                        {peer_repairs, peer.repaired},
+                                        {peer_dropped, peer.dropped}}) {
       prometheus::Counter& counter = family->Add(labels);
       counter.Increment(static_cast<double>(value) - counter.Value());
     }
@@ -164,9 +172,11 @@ struct Metrics::Registry {
   prometheus::Family<prometheus::Counter>* collisions = nullptr;
   prometheus::Family<prometheus::Gauge>* partition = nullptr;
   prometheus::Family<prometheus::Gauge>* unacknowledged = nullptr;
+  prometheus::Family<prometheus::Gauge>* queued_bytes = nullptr;
   prometheus::Family<prometheus::Counter>* peer_refused = nullptr;
   prometheus::Family<prometheus::Counter>* peer_ignored = nullptr;
   prometheus::Family<prometheus::Counter>* peer_repairs = nullptr;
+  prometheus::Family<prometheus::Counter>* peer_dropped = nullptr;
   prometheus::Family<prometheus::Histogram>* lag = nullptr;
   prometheus::Histogram* sync = nullptr;
   prometheus::Counter* expired = nullptr;
@@ -291,9 +301,11 @@ std::vector<std::string> Metrics::Names(bool many_regions, bool strict) {
              "once_replication_lag_seconds",
              "once_run_id_collisions_total",
              "once_peer_unacknowledged_frames",
+             "once_peer_queued_bytes",
              "once_peer_refused_messages_total",
              "once_peer_ignored_frames_total",
-             "once_peer_repairs_total"};
+             "once_peer_repairs_total",
+             "once_peer_dropped_messages_total"};
   if (strict)
     for (const char* name :
          {"once_strict_role", "once_strict_has_leader", "once_strict_term",

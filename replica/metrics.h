@@ -74,14 +74,16 @@ class Metrics {
     bool clock_safe = true;
     bool store_failed = false;
     bool store_full = false;
-    /// What gossip knows of another region.
+    /// What gossip and the network know of another region.
     struct Peer {
       std::string name;
       double partition_seconds = 0;
       std::uint64_t unacknowledged = 0;
+      std::uint64_t queued_bytes = 0;
       std::uint64_t refused = 0;  // this and what follows only rise
       std::uint64_t ignored = 0;
       std::uint64_t repaired = 0;
+      std::uint64_t dropped = 0;
     };
     std::vector<Peer> peers;
     std::optional<StrictGauges> strict;  // only of a member

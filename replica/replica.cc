@@ -118,11 +118,15 @@ void Replica::AppliedByGroup(const Answer& answer) {
 void Replica::Start(std::function<void(bool)> started) {
   // The boot count must be on disk before a lease is given under it.
   tables_.TouchHead();
+  try {
+    TakeUpConflicts();
+  } catch (const KvUnreadable&) {
+    return started(false);
+  }
   commit_.WhenAllDurable([this, started](Durable durable) {
     if (durable != Durable::kYes) return started(false);
     try {
       for (const std::string& run_id : tables_.ActiveRuns()) Resume(run_id);
-      CountStoredConflicts();
     } catch (const KvUnreadable&) {
       return started(false);
     }
@@ -257,11 +261,14 @@ void Replica::CountConflict(const Conflict& conflict) {
     metrics_.Conflict(conflict.tenant(), conflict.endpoint(), conflict.region_pair());
 }
 
-void Replica::CountStoredConflicts() {
+void Replica::TakeUpConflicts() {
   for (std::uint64_t next = 1; next <= tables_.head().listed();) {
-    const auto page = tables_.Conflicts(next, kConflictPage);
+    auto page = tables_.Conflicts(next, kConflictPage);
     if (page.empty()) return;
-    for (const Conflict& conflict : page) CountConflict(conflict);
+    for (Conflict& conflict : page) {
+      CountConflict(conflict);
+      if (conflict.tenant_sequence() == 0) tables_.NumberForTenant(conflict);
+    }
     next = page.back().sequence() + 1;
   }
 }

@@ -107,8 +107,9 @@ class Replica {
   Answer Recall(const Command& command);
   void Settled(const Answer& answer);
   void CountConflict(const Conflict& conflict);
-  /// The counter goes on where it was before the restart.
-  void CountStoredConflicts();
+  /// The counter goes on where it was before the restart. Records of an older version get their
+  /// place among their tenant's.
+  void TakeUpConflicts();
   void Resume(const std::string& run_id);
   void ResumeLater(const std::string& run_id);
   void ExpireSoon(std::int64_t delay_ms);

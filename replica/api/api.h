@@ -58,7 +58,7 @@ class Api : public HttpService {
   void SetForward(Forward forward) { forward_ = std::move(forward); }
   /// Adds what the network between regions knows to the gauges.
   void SetClusterGauges(std::function<void(Metrics::Gauges&)> fill) { cluster_ = std::move(fill); }
-  /// Cuts this node off from the given regions, for development; set where that is allowed.
+  /// Cuts this node off from exactly the given regions, for development; set where that is allowed.
   void SetCut(std::function<void(const std::vector<std::string>&)> cut) { cut_ = std::move(cut); }
   /// Ends every open event stream, for a clean stop.
   void CloseStreams();
@@ -123,7 +123,8 @@ class Api : public HttpService {
   void DeletePolicy(Call& call);
   void ChangePolicy(Call& call, const RoutePolicy& policy, bool remove);
   void ReloadConfig(Call& call);
-  void CutRoute(Call& call);
+  void ShowCut(Call& call);
+  void PutCut(Call& call);
   void ShowCluster(Call& call);
   void ChangeCluster(Call& call);
 
@@ -156,6 +157,7 @@ class Api : public HttpService {
   Forward forward_;
   std::function<void(Metrics::Gauges&)> cluster_;
   std::function<void(const std::vector<std::string>&)> cut_;
+  std::vector<std::string> cut_from_;
   std::unordered_map<std::string, std::vector<Stream>> streams_;
   std::vector<ConflictStream> conflict_streams_;
   LamportLog lamport_log_;

@@ -59,15 +59,26 @@ std::string EventName(const Conflict& conflict) {
                                  : std::string("dedup.") + KindName(conflict.kind());
 }
 
+// From that place on: a tenant's, or with an empty one everybody's.
+std::vector<Conflict> List(Tables& tables, const std::string& tenant, std::uint64_t from,
+                           std::size_t limit) {
+  return tenant.empty() ? tables.Conflicts(from, limit) : tables.ConflictsOf(tenant, from, limit);
+}
+
+// In the list that the asker sees: a tenant's own numbers tell nothing of the others.
+std::uint64_t PlaceOf(const Conflict& conflict, const std::string& tenant) {
+  return tenant.empty() ? conflict.sequence() : conflict.tenant_sequence();
+}
+
 // No content: ids, regions and flags only. Once starts no effect for a run, so it knows of none:
 // the effects of the loser are whatever its owner did, and are classified accordingly.
-json::object ConflictJson(const Conflict& conflict, const Config& config, Tables& tables,
-                          std::int64_t now_ms) {
+json::object ConflictJson(const Conflict& conflict, std::uint64_t place, const Config& config,
+                          Tables& tables, std::int64_t now_ms) {
   std::string survivor = conflict.winner();
   if (Slot* slot = tables.FindSlot(conflict.slot_hash()))
     if (const Claim* claim = SurvivorAt(*slot, now_ms, config.clock_skew_bound_ms))
       survivor = claim->run_id();
-  json::object body = {{"sequence", conflict.sequence()},
+  json::object body = {{"sequence", place},
                        {"kind", KindName(conflict.kind())},
                        {"region", conflict.region()},
                        {"tenant", conflict.tenant()},
@@ -114,12 +125,13 @@ void Api::ListConflicts(Call& call) {
       [this, tenant, after = *after, limit = *limit, respond = call.respond](Tables& tables) {
         json::array list;
         std::uint64_t last = after;
-        for (const Conflict& conflict : tables.Conflicts(after + 1, limit)) {
-          last = conflict.sequence();
-          if (!tenant.empty() && conflict.tenant() != tenant) continue;
-          list.emplace_back(ConflictJson(conflict, config_, tables, replica_.NowMillis()));
+        auto page = List(tables, tenant, after + 1, limit + 1);
+        const bool more = page.size() > limit;
+        if (more) page.pop_back();
+        for (const Conflict& conflict : page) {
+          last = PlaceOf(conflict, tenant);
+          list.emplace_back(ConflictJson(conflict, last, config_, tables, replica_.NowMillis()));
         }
-        const bool more = last < tables.head().listed();
         respond(JsonReply(200, {{"conflicts", std::move(list)}, {"next", last}, {"more", more}}));
       },
       [this, respond = call.respond, as_problem = call.as_problem] {
@@ -154,21 +166,20 @@ void Api::PumpConflicts() {
   replica_.Read(
       [this](Tables& tables) {
         std::erase_if(conflict_streams_, [&](ConflictStream& stream) {
-          while (stream.next <= tables.head().listed()) {
-            const auto page = tables.Conflicts(stream.next, kPageMax);
-            if (page.empty()) break;
+          while (true) {
+            const auto page = List(tables, stream.tenant, stream.next, kPageMax);
+            if (page.empty()) return false;
             for (const Conflict& conflict : page) {
-              stream.next = conflict.sequence() + 1;
-              if (!stream.tenant.empty() && conflict.tenant() != stream.tenant) continue;
-              const std::string text =
-                  "id: " + std::to_string(conflict.sequence()) + "\nevent: " + EventName(conflict) +
-                  "\ndata: " +
-                  json::serialize(ConflictJson(conflict, config_, tables, replica_.NowMillis())) +
-                  "\n\n";
+              const std::uint64_t place = PlaceOf(conflict, stream.tenant);
+              stream.next = place + 1;
+              const std::string text = "id: " + std::to_string(place) +
+                                       "\nevent: " + EventName(conflict) + "\ndata: " +
+                                       json::serialize(ConflictJson(conflict, place, config_,
+                                                                    tables, replica_.NowMillis())) +
+                                       "\n\n";
               if (!stream.sink->Send(text)) return true;
             }
           }
-          return false;
         });
       },
       [] {});

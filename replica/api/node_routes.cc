@@ -1,6 +1,7 @@
 // What the node says about itself: capabilities, health, metrics, and the administrator's calls.
 #include <boost/json.hpp>
 #include <map>
+#include <set>
 
 #include "replica/api/api.h"
 #include "replica/api/digest.h"
@@ -14,6 +15,8 @@ extern const std::string_view kOpenApiText;
 namespace {
 
 namespace json = boost::json;
+
+constexpr const char* kNoFaults = "Fault injection is not switched on for this node.";
 
 json::object IdempotencyFamily(const Config& config) {
   const bool many = !config.peers.empty();
@@ -215,31 +218,41 @@ void Api::ChangePolicy(Call& call, const RoutePolicy& policy, bool remove) {
     else
       replica_.policies().Set(policy);
     log_(Severity::kInfo, "policy-changed",
-         "tenant=" + policy.tenant() +
+         "tenant=" + policy.tenant() + " route=" + policy.route() +
              " mismatch=" + (remove ? "removed" : PolicyName(policy.mismatch())));
     respond(JsonReply(200, PolicyJson(policy, "admin")));
   });
 }
 
-// Fault injection for people who want to watch a partition: {"regions": [...]}, empty heals.
-void Api::CutRoute(Call& call) {
-  if (!cut_)
-    return call.Fail(404, "not_found", "Fault injection is not switched on for this node.");
+// Fault injection for people who want to watch a partition.
+void Api::ShowCut(Call& call) {
+  if (!cut_) return call.Fail(404, "not_found", kNoFaults);
+  call.respond(JsonReply(200, {{"region", config_.region},
+                               {"cutFrom", json::array(cut_from_.begin(), cut_from_.end())}}));
+}
+
+// {"regions": [...]}, empty heals.
+void Api::PutCut(Call& call) {
+  if (!cut_) return call.Fail(404, "not_found", kNoFaults);
   std::string error;
   const auto body = ParseJson(call.request.body, error);
   const json::value* list =
       body && body->is_object() ? body->as_object().if_contains("regions") : nullptr;
-  std::vector<std::string> regions;
+  std::set<std::string> peers, regions;
+  for (const PeerAddress& peer : config_.peers) peers.insert(peer.region);
   bool good = list && list->is_array();
   if (good)
-    for (const auto& region : list->as_array()) {
-      good = good && region.is_string();
-      if (region.is_string()) regions.emplace_back(region.as_string());
+    for (const json::value& region : list->as_array()) {
+      good = good && region.is_string() && peers.count(std::string(region.as_string()));
+      if (good) regions.emplace(region.as_string());
     }
-  if (!good) return call.Fail(400, "validation_error", R"(The body must be {"regions": [...]}.)");
-  cut_(regions);
-  log_(Severity::kInfo, "cut", "regions=" + std::to_string(regions.size()));
-  call.respond(JsonReply(200, {{"region", config_.region}, {"cutFrom", *list}}));
+  if (!good)
+    return call.Fail(400, "validation_error",
+                     R"(The body must be {"regions": [...]}, all of them peers of this node.)");
+  cut_from_.assign(regions.begin(), regions.end());
+  cut_(cut_from_);
+  log_(Severity::kInfo, "cut", "regions=" + std::to_string(cut_from_.size()));
+  ShowCut(call);
 }
 
 void Api::ReloadConfig(Call& call) {

@@ -67,7 +67,8 @@ std::span<const Route> Routes() {
       {"DELETE", "/v1/admin/policies", "admin", false, &Api::DeletePolicy},
       {"GET", "/v1/cluster", "admin", false, &Api::ShowCluster},
       {"POST", "/v1/cluster", "admin", false, &Api::ChangeCluster},
-      {"PUT", "/v1/admin/cut", "admin", false, &Api::CutRoute},
+      {"GET", "/v1/admin/cut", "admin", false, &Api::ShowCut},
+      {"PUT", "/v1/admin/cut", "admin", false, &Api::PutCut},
       {"POST", "/v1/admin/reload", "admin", false, &Api::ReloadConfig},
   };
   return kRoutes;

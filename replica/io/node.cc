@@ -196,8 +196,14 @@ void Node::ConnectCluster() {
   api_->SetClusterGauges([this](Metrics::Gauges& gauges) {
     for (const PeerAddress& peer : config_.peers) {
       const Gossip::PeerState state = gossip_->StateOf(peer.region);
-      gauges.peers.push_back({peer.region, state.partition_seconds, state.unacknowledged,
-                              state.refused, state.ignored, state.repaired});
+      gauges.peers.push_back({.name = peer.region,
+                              .partition_seconds = state.partition_seconds,
+                              .unacknowledged = state.unacknowledged,
+                              .queued_bytes = transport_->Unsent(peer.region),
+                              .refused = state.refused,
+                              .ignored = state.ignored,
+                              .repaired = state.repaired,
+                              .dropped = transport_->CountersOf(peer.region).dropped});
     }
   });
   if (config_.fault_injection)

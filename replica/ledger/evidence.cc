@@ -56,7 +56,6 @@ void Ledger::KeepCollision(const std::string& hash, const Slot& slot, const Clai
   Head& head = tables_.head();
   if (head.collisions() >= kCollisionsMax || tables_.FindConflict(RUN_ID_COLLISION, came.run_id()))
     return;
-  head.set_collisions(head.collisions() + 1);
   Conflict conflict = About(slot, hash, came, RUN_ID_COLLISION, stamp.now_ms);
   conflict.set_winner(came.run_id());  // a run id names one claim, whichever stands
   conflict.set_region_pair(RegionPair(options_.region, came.region()));
@@ -64,6 +63,7 @@ void Ledger::KeepCollision(const std::string& hash, const Slot& slot, const Clai
   conflict.add_fingerprints(held_fingerprint);
   conflict.add_fingerprints(came.fingerprint());
   KeepEvidence(std::move(conflict), answer);
+  head.set_collisions(head.collisions() + 1);
 }
 
 void Ledger::KeepLateCompletion(const Settle& settle, Claim& claim, const Stamp& stamp,
@@ -79,11 +79,11 @@ void Ledger::KeepLateCompletion(const Settle& settle, Claim& claim, const Stamp&
   conflict.set_payload_divergent(claim.fingerprint() != winner.fingerprint());
   conflict.set_loser_had_completed(true);
   conflict.set_late_status(settle.outcome().status());
+  KeepEvidence(std::move(conflict), answer);  // first: it may throw
   claim.set_version(claim.version() + 1);
   *claim.mutable_outcome() = settle.outcome();
   tables_.Touch(settle.hash());
   tables_.ShipClaim(settle.hash(), claim.run_id());
-  KeepEvidence(std::move(conflict), answer);
 }
 
 // The home region's record, listed here too. Who and where is read off the change it came with.

@@ -11,8 +11,10 @@ namespace once {
 
 std::variant<Development, std::string> FindDevelopment(const std::string& directory) {
   namespace fs = std::filesystem;
-  const fs::path home = fs::path(directory) / ".once";
-  if (!fs::exists(home)) return "there is no development cluster here: start one with ./ops/up";
+  const fs::path home = fs::weakly_canonical(directory) / ".once";
+  if (!fs::exists(home))
+    return "there is no development cluster: no folder " + home.string() +
+           " (oncectl looks in the folder it runs in; ./ops/up of the repository makes one)";
   Development found;
   for (const auto& entry : fs::directory_iterator(home)) {
     if (entry.path().extension() != ".toml") continue;

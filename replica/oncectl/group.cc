@@ -6,6 +6,7 @@
 #include <iomanip>
 #include <iostream>
 #include <memory>
+#include <set>
 
 #include "replica/io/http_call.h"
 #include "replica/oncectl/development.h"
@@ -23,11 +24,12 @@ struct GroupOptions {
   std::string member;
 };
 
-/// One node, and the group as it sees it; `error` when it could not be asked.
+/// One node, and the group as it sees it; `error` when it could not be asked, or said no.
 struct View {
   std::string url;
   json::object group;
   std::string error;
+  int refused = 0;  // the status it said no with
 
   std::string Text(const char* name) const {
     const json::value* value = group.if_contains(name);
@@ -36,6 +38,10 @@ struct View {
   std::int64_t Number(const char* name) const {
     const json::value* value = group.if_contains(name);
     return value && value->is_int64() ? value->as_int64() : 0;
+  }
+  json::array Members() const {
+    const json::value* members = group.if_contains("members");
+    return members && members->is_array() ? members->as_array() : json::array();
   }
 };
 
@@ -65,10 +71,12 @@ View Ask(const std::string& url, const std::string& key, const std::string& chan
   const auto& answer = std::get<HttpCallResult>(result);
   json::error_code failed;
   const json::value body = json::parse(answer.body, failed);
-  if (answer.status >= 300 || failed || !body.is_object())
+  if (answer.status >= 300 || failed || !body.is_object()) {
+    view.refused = answer.status;
     view.error = url + " answered " + std::to_string(answer.status) + ": " + answer.body;
-  else
+  } else {
     view.group = body.as_object();
+  }
   return view;
 }
 
@@ -80,9 +88,9 @@ std::vector<View> AskAll(const GroupOptions& options) {
 
 // A learner takes part like a follower, and says so only in the list of members.
 std::string RoleOf(const View& view) {
-  const json::value* members = view.group.if_contains("members");
-  if (!members || !members->is_array() || members->as_array().empty()) return "no member";
-  for (const json::value& member : members->as_array())
+  const json::array members = view.Members();
+  if (members.empty()) return "no member";
+  for (const json::value& member : members)
     if (member.at("member").as_string() == view.Text("member") &&
         member.at("role").as_string() == "learner")
       return "learner";
@@ -100,9 +108,8 @@ void WarnOfOtherRules(const View& view) {
 // Of the members that the leader knows, those whose nodes are not among the ones that were asked.
 json::array NotAsked(const View& leader, const std::vector<View>& asked) {
   json::array others;
-  const json::value* members = leader.group.if_contains("members");
-  if (leader.Text("role") != "leader" || !members || !members->is_array()) return others;
-  for (const json::value& member : members->as_array())
+  if (leader.Text("role") != "leader") return others;
+  for (const json::value& member : leader.Members())
     if (std::none_of(asked.begin(), asked.end(), [&member](const View& view) {
           return view.Text("member") == member.at("member").as_string();
         }))
@@ -110,10 +117,29 @@ json::array NotAsked(const View& leader, const std::vector<View>& asked) {
   return others;
 }
 
+// Not one of them told what it sees.
+int NoView(const std::vector<View>& views) {
+  int refused = 0;
+  for (const View& view : views) {
+    std::cerr << view.error << "\n";
+    if (view.refused) refused = view.refused;
+  }
+  if (refused == 401 || refused == 403)
+    return Fail("the key was refused (" + std::to_string(refused) +
+                "): --key or ONCE_KEY must be an administrator's");
+  return Fail(refused ? "no node told what it sees" : "no node could be reached");
+}
+
+bool NoneTold(const std::vector<View>& views) {
+  return std::all_of(views.begin(), views.end(),
+                     [](const View& view) { return !view.error.empty(); });
+}
+
 // A line for each node, under its member's name or its region's.
 int ShowNodes(GroupOptions& options, bool names) {
   if (const std::string error = FindNodes(options); !error.empty()) return Fail(error);
   const std::vector<View> views = AskAll(options);
+  if (NoneTold(views)) return NoView(views);
   std::int64_t last = 0;
   for (const View& view : views) last = std::max(last, view.Number("index"));
   const auto row = [names](const auto& who, const auto& role, const auto& term, const auto& index,
@@ -137,9 +163,7 @@ int ShowNodes(GroupOptions& options, bool names) {
         row(member.at("member").as_string().c_str(), member.at("role").as_string().c_str(), "-",
             "-", "-", member.as_object().contains("lag") ? json::serialize(member.at("lag")) : "-");
   for (const View& view : views) WarnOfOtherRules(view);
-  const bool none =
-      std::all_of(views.begin(), views.end(), [](const View& view) { return !view.error.empty(); });
-  return none ? Fail("no node could be asked") : 0;
+  return 0;
 }
 
 int Found(GroupOptions& options) {
@@ -148,9 +172,7 @@ int Found(GroupOptions& options) {
   for (const View& view : AskAll(options)) {
     if (!view.error.empty()) return Fail(view.error);
     // One that was emptied would found a second group with the names of the first.
-    const json::value* members = view.group.if_contains("members");
-    if (members && members->is_array() && !members->as_array().empty())
-      return Fail(view.Text("member") + " belongs to a group already");
+    if (!view.Members().empty()) return Fail(view.Text("member") + " belongs to a group already");
     founders.emplace_back(view.Text("member"));
   }
   const std::string change = json::serialize(json::object{{"found", founders}});
@@ -161,18 +183,40 @@ int Found(GroupOptions& options) {
   return 0;
 }
 
+// The members that a region alone may stand for: the leader's, or for one that is to be added the
+// nodes that the leader does not have.
+std::set<std::string> MembersIn(const std::string& region, bool to_add, const View& leader,
+                                const std::vector<View>& views) {
+  std::set<std::string> had, names;
+  for (const json::value& member : leader.Members()) had.emplace(member.at("member").as_string());
+  if (to_add)
+    for (const View& view : views)
+      if (!had.count(view.Text("member"))) names.insert(view.Text("member"));
+  if (!to_add) names = std::move(had);
+  std::erase_if(names, [&](const std::string& name) { return !name.starts_with(region + "/"); });
+  return names;
+}
+
 // Only the leader changes the group.
 int Change(GroupOptions& options, const std::string& kind) {
   if (const std::string error = FindNodes(options); !error.empty()) return Fail(error);
-  for (const View& view : AskAll(options)) {
-    if (view.Text("role") != "leader") continue;
-    const std::string change = json::serialize(json::object{{kind, options.member}});
-    const View changed = Ask(view.url, options.key, change);
-    if (!changed.error.empty()) return Fail(changed.error);
-    std::cout << "Begun: " << kind << " " << options.member << "\n";
-    return 0;
+  const std::vector<View> views = AskAll(options);
+  if (NoneTold(views)) return NoView(views);
+  const auto leader = std::find_if(views.begin(), views.end(),
+                                   [](const View& view) { return view.Text("role") == "leader"; });
+  if (leader == views.end()) return Fail("none of these nodes leads");
+  std::string member = options.member;
+  if (member.find('/') == std::string::npos) {
+    const auto names = MembersIn(member, kind == "add", *leader, views);
+    if (names.size() != 1)
+      return Fail(std::string(names.empty() ? "nothing" : "more than one") + " to " + kind +
+                  " in region " + member + ": MEMBER is region/identity, see oncectl members");
+    member = *names.begin();
   }
-  return Fail("none of these nodes leads");
+  const View changed = Ask(leader->url, options.key, json::serialize(json::object{{kind, member}}));
+  if (!changed.error.empty()) return Fail(changed.error);
+  std::cout << "Begun: " << kind << " " << member << "\n";
+  return 0;
 }
 
 }  // namespace
@@ -199,7 +243,10 @@ void AddGroup(CLI::App& app, int& exit_code) {
                                    {"remove", "End a membership"},
                                    {"transfer", "Hand leadership to that member"}}) {
     CLI::App* command = add(kind, text);
-    command->add_option("member", options->member, "region/identity")->required();
+    command
+        ->add_option("member", options->member,
+                     "region/identity; the region alone where it says enough")
+        ->required();
     command->callback(
         [options, &exit_code, name = std::string(kind)] { exit_code = Change(*options, name); });
   }

@@ -80,6 +80,14 @@ inline std::string Conflict(std::uint64_t sequence) {
 inline std::string ConflictOf(int kind, std::string_view run_id) {
   return "k" + std::string(1, static_cast<char>(kind)) + std::string(run_id);
 }
+/// How many conflict records a tenant has; and each, in their order, with its place in the list of
+/// all.
+inline std::string TenantConflicts(std::string_view tenant) {
+  return "n" + std::string(tenant);
+}
+inline std::string TenantConflict(std::string_view tenant, std::uint64_t tenant_sequence) {
+  return "t" + Part(tenant) + Big64(tenant_sequence);
+}
 /// Frames of one origin and incarnation, in order of their first sequence.
 inline std::string Frames(std::string_view origin, std::uint64_t incarnation) {
   return "j" + Part(origin) + Big64(incarnation);

@@ -260,10 +260,20 @@ void Tables::ErasePolicy(const RoutePolicy& policy) {
 }
 
 void Tables::AddConflict(Conflict& conflict) {
-  head_.set_listed(head_.listed() + 1);
-  conflict.set_sequence(head_.listed());
-  pending_[keys::Conflict(conflict.sequence())] = conflict.SerializeAsString();
+  conflict.set_sequence(head_.listed() + 1);
+  NumberForTenant(conflict);
+  head_.set_listed(conflict.sequence());
   pending_[keys::ConflictOf(conflict.kind(), conflict.loser())] = keys::Big64(conflict.sequence());
+}
+
+void Tables::NumberForTenant(Conflict& conflict) {
+  const std::string count = keys::TenantConflicts(conflict.tenant());
+  const auto before = Read(count);
+  conflict.set_tenant_sequence((before ? keys::ReadBig64(*before) : 0) + 1);
+  pending_[count] = keys::Big64(conflict.tenant_sequence());
+  pending_[keys::TenantConflict(conflict.tenant(), conflict.tenant_sequence())] =
+      keys::Big64(conflict.sequence());
+  pending_[keys::Conflict(conflict.sequence())] = conflict.SerializeAsString();
 }
 
 std::optional<Conflict> Tables::FindConflict(ConflictKind kind, std::string_view run_id) {
@@ -280,6 +290,22 @@ std::vector<Conflict> Tables::Conflicts(std::uint64_t from, std::size_t limit) {
     conflicts.push_back(Parse<Conflict>(value));
     return true;
   });
+  return conflicts;
+}
+
+std::vector<Conflict> Tables::ConflictsOf(std::string_view tenant, std::uint64_t from,
+                                          std::size_t limit) {
+  std::vector<std::uint64_t> places;
+  Scan(keys::TenantConflict(tenant, from), keys::After("t" + keys::Part(tenant)),
+       [&](std::string_view, std::string_view value) {
+         if (places.size() == limit) return false;
+         places.push_back(keys::ReadBig64(value));
+         return true;
+       });
+  std::vector<Conflict> conflicts;
+  for (const std::uint64_t place : places)
+    if (const auto bytes = Read(keys::Conflict(place)))
+      conflicts.push_back(Parse<Conflict>(*bytes));
   return conflicts;
 }
 

@@ -74,11 +74,16 @@ class Tables {
   void PutPolicy(const RoutePolicy& policy);
   void ErasePolicy(const RoutePolicy& policy);
 
-  /// Appends to the list, giving the record its sequence. Each run has one record of a kind.
+  /// Appends to the list, giving the record its sequences. Each run has one record of a kind. May
+  /// throw KvUnreadable, with nothing changed.
   void AddConflict(Conflict& conflict);
+  /// Gives a record of the list its place among its tenant's, at their end.
+  void NumberForTenant(Conflict& conflict);
   std::optional<Conflict> FindConflict(ConflictKind kind, std::string_view run_id);
   /// Conflicts with sequence >= from, in order, `limit` at most.
   std::vector<Conflict> Conflicts(std::uint64_t from, std::size_t limit);
+  /// The same of one tenant, by tenant_sequence; others' records cost nothing.
+  std::vector<Conflict> ConflictsOf(std::string_view tenant, std::uint64_t from, std::size_t limit);
 
   /// Every slot whose key starts with that byte, flushed or not, in key order.
   void VisitSlots(std::uint8_t first_byte,

@@ -252,6 +252,68 @@ TEST_F(ApiConflict, ATenantSeesItsOwnAndAnAdministratorAll) {
   EXPECT_EQ(Get("/v1/conflicts").status, 401);
 }
 
+TEST_F(ApiConflict, ATenantLearnsNothingOfHowManyTheOthersHave) {
+  const auto page = [this](const std::string& who, const std::string& query) {
+    As(who);
+    const Reply reply = Get("/v1/conflicts?" + query);
+    const boost::json::value conflicts = reply.At("/conflicts");
+    std::string shown;
+    for (const auto& conflict : conflicts.as_array())
+      shown += std::to_string(conflict.at("sequence").as_int64()) + ":" +
+               std::string(conflict.at("tenant").as_string()) + " ";
+    return shown + "next " + std::to_string(reply.Number("/next")) +
+           (reply.At("/more").as_bool() ? " more" : "");
+  };
+  for (int i = 0; i < 3; ++i) Lost("globex", "k" + std::to_string(i));
+  for (const char* query : {"", "limit=1", "after=0"}) EXPECT_EQ(page("acme", query), "next 0");
+  EXPECT_EQ(page("acme", "after=2&limit=1"), "next 2");
+  Lost("acme", "a1");
+  Lost("globex", "k4");
+  EXPECT_EQ(page("acme", "limit=1"), "1:acme next 1");
+  Lost("acme", "a2");
+  Lost("globex", "k5");
+  EXPECT_EQ(page("acme", ""), "1:acme 2:acme next 2");
+  EXPECT_EQ(page("acme", "limit=1"), "1:acme next 1 more");
+  EXPECT_EQ(page("acme", "limit=1&after=1"), "2:acme next 2");
+  EXPECT_EQ(page("acme", "after=2"), "next 2");
+  EXPECT_EQ(page("globex", "limit=4&after=1"), "2:globex 3:globex 4:globex 5:globex next 5");
+  EXPECT_EQ(page("admin", "limit=3&after=3"), "4:acme 5:globex 6:acme next 6 more");
+  As("acme");
+  const Reply reply = Get("/v1/conflicts", {{"Accept", "text/event-stream"}});
+  const auto sink = std::make_shared<FakeSink>();
+  reply.stream(sink);
+  RunUntilIdle();
+  EXPECT_EQ(sink->Count("id: "), 2);
+  for (const char* own : {"id: 1\n", "id: 2\n", R"("sequence":1,)", R"("sequence":2,)"})
+    EXPECT_EQ(sink->Count(own), 1) << own;
+}
+
+TEST_F(ApiConflict, RecordsFromBeforeTenantsHadListsAreListedAfterTheUpgrade) {
+  for (const char* tenant : {"globex", "acme", "globex", "acme"})
+    Lost(tenant, "k" + std::to_string(Records('c')));
+  MemoryDisk::Contents contents = disk_.visible();
+  std::erase_if(contents, [](const auto& record) {
+    return record.first[0] == 'n' || record.first[0] == 't';
+  });
+  for (auto& [key, value] : contents) {
+    if (key[0] != 'c') continue;
+    Conflict conflict;
+    ASSERT_TRUE(conflict.ParseFromString(value));
+    conflict.clear_tenant_sequence();
+    value = conflict.SerializeAsString();
+  }
+  disk_ = MemoryDisk(std::move(contents));
+  for (const int records : {3, 4}) {  // the second start finds it done
+    CrashAndRestart();
+    Lost("acme", "new" + std::to_string(records));
+    const Reply list = Get("/v1/conflicts");
+    const boost::json::value conflicts = list.At("/conflicts");
+    ASSERT_EQ(conflicts.as_array().size(), static_cast<std::size_t>(records)) << list.body;
+    for (int i = 0; i < records; ++i)
+      EXPECT_EQ(conflicts.at(static_cast<std::size_t>(i)).at("sequence").as_int64(), i + 1);
+  }
+}
+
 TEST_F(ApiConflict, PagesFollowEachOtherAndSurviveARestart) {
   for (int i = 0; i < 5; ++i) Lost("acme", "k" + std::to_string(i));
   Restart();
@@ -337,7 +399,12 @@ TEST_F(ApiConflict, WhatAPeerDidWrongIsOnThePageAndOnlyRises) {
   EXPECT_EQ(Metric("once_peer_refused_messages_total", label), 1);
   EXPECT_EQ(Metric("once_peer_ignored_frames_total", label), 2);
   EXPECT_EQ(Metric("once_peer_repairs_total", label), 0);
+  EXPECT_EQ(Metric("once_peer_queued_bytes", label), 0);
+  EXPECT_EQ(Metric("once_peer_dropped_messages_total", label), 0);
   peer.ignored = 7, peer.repaired = 1, peer.unacknowledged = 0;
+  peer.queued_bytes = 1000, peer.dropped = 3;
+  EXPECT_EQ(Metric("once_peer_queued_bytes", label), 1000);
+  EXPECT_EQ(Metric("once_peer_dropped_messages_total", label), 3);
   EXPECT_EQ(Metric("once_peer_unacknowledged_frames", label), 0);
   EXPECT_EQ(Metric("once_peer_refused_messages_total", label), 1);
   EXPECT_EQ(Metric("once_peer_ignored_frames_total", label), 7);
@@ -361,7 +428,7 @@ TEST_F(ApiConflict, OW_N_10_OW_N_55_EveryAdvertisedMetricOfManyRegionsIsOnThePag
       EXPECT_NE(page.find("# TYPE " + text + " "), std::string::npos) << text;
     }
   }
-  EXPECT_EQ(of_regions, 7);
+  EXPECT_EQ(of_regions, 9);
 }
 
 TEST_F(ApiConflict, TheResolutionIsLogged) {

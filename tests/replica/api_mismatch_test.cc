@@ -106,6 +106,7 @@ TEST_F(ApiMismatch, CM_03_ALegacyEndpointMovesFromOffToReject) {
 TEST_F(ApiMismatch, CM_03_ARunTimePolicyIsKeptOverARestart) {
   Post("/v1/runs", "k", kNoop);
   SetRuns("off");
+  EXPECT_EQ(log_.back(), "policy-changed tenant=acme route=POST /v1/runs mismatch=off");
   CrashAndRestart();
   EXPECT_EQ(Post("/v1/runs", "k", kOther).status, 201);
   As("admin");

@@ -288,15 +288,19 @@ TEST_F(ApiRegion, CutIsThereOnlyWithFaultInjection) {
   EXPECT_EQ(Ask("PUT", "/v1/admin/cut", {}, R"({"regions":[]})").status, 403);
   As("admin");
   EXPECT_EQ(Ask("PUT", "/v1/admin/cut", {}, R"({"regions":[]})").status, 404);
+  EXPECT_EQ(Get("/v1/admin/cut").status, 404);
   std::vector<std::string> cut;
   api_->SetCut([&](const std::vector<std::string>& regions) { cut = regions; });
-  const Reply reply = Ask("PUT", "/v1/admin/cut", {}, R"({"regions":["ap","us"]})");
+  EXPECT_EQ(Get("/v1/admin/cut").body, R"({"region":"eu","cutFrom":[]})");
+  const Reply reply = Ask("PUT", "/v1/admin/cut", {}, R"({"regions":["us","ap","us"]})");
   EXPECT_EQ(reply.status, 200);
   EXPECT_EQ(reply.Text("/region"), "eu");
   EXPECT_EQ(cut, (std::vector<std::string>{"ap", "us"}));
-  for (const char* body : {"", "{}", R"({"regions":"ap"})", R"({"regions":[1]})"})
+  for (const char* body : {"", "{}", R"({"regions":"ap"})", R"({"regions":[1]})",
+                           R"({"regions":["us","mars"]})", R"({"regions":["eu"]})"})
     EXPECT_EQ(Ask("PUT", "/v1/admin/cut", {}, body).status, 400) << body;
   EXPECT_EQ(cut.size(), 2u);
+  EXPECT_EQ(Get("/v1/admin/cut").body, R"({"region":"eu","cutFrom":["ap","us"]})");
 }
 
 }  // namespace
