@@ -54,6 +54,7 @@ void NativeEngine::Load() {
   if (MutationOn("applied-twice-after-restart") && stored.applied > stored.snapshot.index())
     --stored.applied;
   raft_ = std::make_unique<Raft>(options_.member, options_.raft, std::move(stored), random_);
+  CompactLog();  // the last cut may not have been durable
   ++epoch_;
 }
 
