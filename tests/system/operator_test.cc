@@ -1,0 +1,146 @@
+// oncectl beside running nodes: the switch that cuts a development cluster, and the strict group.
+#include <gmock/gmock.h>
+
+#include <filesystem>
+
+#include "tests/system/strict_cluster.h"
+
+namespace once {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+ProgramResult Oncectl(std::vector<std::string> arguments, const std::string& directory) {
+  arguments.insert(arguments.begin(), ProgramPath("oncectl"));
+  return RunProgram(arguments, directory);
+}
+
+/// Leaves in `directory` what ops/up would: one administrator for all regions.
+void DescribeDevelopment(const std::string& directory, ClusterProcess& cluster) {
+  const std::string home = directory + "/.once/";
+  std::filesystem::create_directories(home);
+  for (const std::string& region : cluster.regions())
+    WriteFile(home + region + ".toml",
+              "[node]\nregion = \"" + region +
+                  "\"\nlisten = \"127.0.0.1:" + std::to_string(cluster.node(region).port()) +
+                  "\"\ndata_dir = \"d\"\n[auth]\ncredentials_file = \"k\"\n");
+  WriteFile(home + "credentials.json",
+            R"([{"tenant":"admin","key":")" + cluster.AdminKey("us") + R"("}])");
+}
+
+class DevelopmentCluster : public testing::Test {
+ protected:
+  void SetUp() override {
+    for (const std::string region : {"eu", "ap"})
+      cluster_.node(region).AcceptKeysOf(cluster_.node("us"));
+    ASSERT_TRUE(cluster_.StartAll());
+    DescribeDevelopment(scratch_.path(), cluster_);
+  }
+  ProgramResult Run(const std::vector<std::string>& arguments) {
+    return Oncectl(arguments, scratch_.path());
+  }
+  /// What ap, eu and us say that they are cut off from.
+  std::string Cuts() {
+    std::string text;
+    for (const std::string region : {"ap", "eu", "us"})
+      text += cluster_.Admin(region).Get("/v1/admin/cut").body;
+    return text;
+  }
+
+  ScratchDirectory scratch_;
+  ClusterProcess cluster_;
+};
+
+TEST_F(DevelopmentCluster, CutsAddUpUntilTheyAreHealed) {
+  const std::string none = Cuts();
+  ASSERT_EQ(Run({"partition", "us", "--from", "eu,ap"}).exit_code, 0);
+  EXPECT_EQ(Cuts(), R"({"region":"ap","cutFrom":["us"]})"
+                    R"({"region":"eu","cutFrom":["us"]})"
+                    R"({"region":"us","cutFrom":["ap","eu"]})");
+  ASSERT_EQ(Run({"partition", "eu", "--from", "ap"}).exit_code, 0);
+  EXPECT_EQ(Cuts(), R"({"region":"ap","cutFrom":["eu","us"]})"
+                    R"({"region":"eu","cutFrom":["ap","us"]})"
+                    R"({"region":"us","cutFrom":["ap","eu"]})");
+  ASSERT_EQ(Run({"heal"}).exit_code, 0);
+  EXPECT_EQ(Cuts(), none);
+  EXPECT_THAT(none, HasSubstr(R"({"region":"us","cutFrom":[]})"));
+}
+
+TEST_F(DevelopmentCluster, ARegionIsNotCutOffFromItself) {
+  for (const char* sides : {"us", "eu,us"}) {
+    const ProgramResult result = Run({"partition", "us", "--from", sides});
+    EXPECT_EQ(result.exit_code, 1);
+    EXPECT_THAT(result.err, HasSubstr("us cannot be on both sides"));
+  }
+  EXPECT_THAT(Cuts(), HasSubstr(R"({"region":"eu","cutFrom":[]})"));
+}
+
+TEST_F(DevelopmentCluster, WhatWaitsForAPeerThatIsDownIsOnTheMetricsPage) {
+  cluster_.node("ap").Kill();
+  EXPECT_TRUE(
+      WaitUntil([&] { return cluster_.Metric("us", "once_peer_queued_bytes{peer=\"ap\"}") > 0; }));
+  EXPECT_EQ(cluster_.Metric("us", "once_peer_dropped_messages_total{peer=\"eu\"}"), 0);
+}
+
+TEST(Operator, TheFolderWithoutAClusterIsNamed) {
+  const ScratchDirectory scratch;
+  for (const char* command : {"status", "heal"}) {
+    const ProgramResult result = Oncectl({command}, scratch.path());
+    EXPECT_EQ(result.exit_code, 1);
+    EXPECT_THAT(result.err, HasSubstr(std::filesystem::canonical(scratch.path()).string()));
+  }
+}
+
+TEST(Operator, AKeyWithoutRightsIsToldApartFromNodesThatAreNotThere) {
+  NodeProcess node;
+  const std::string tenant = node.AddKey("acme");
+  ASSERT_TRUE(node.Start());
+  const auto ask = [&](const std::string& key, const std::string& command) {
+    std::vector<std::string> arguments = {
+        command, "--url", "http://127.0.0.1:" + std::to_string(node.port()), "--key", key};
+    if (command == "transfer") arguments.push_back("eu");
+    const ProgramResult result = Oncectl(arguments, node.scratch().path());
+    EXPECT_EQ(result.exit_code, 1);
+    EXPECT_EQ(result.out, "") << "no header without a line";
+    return result.err;
+  };
+  for (const char* command : {"status", "members", "transfer"}) {
+    EXPECT_THAT(ask("once_wrong", command), HasSubstr("the key was refused (401)"));
+    EXPECT_THAT(ask(tenant, command), HasSubstr("the key was refused (403)"));
+  }
+  node.Kill();
+  for (const char* command : {"status", "members", "transfer"})
+    EXPECT_THAT(ask(tenant, command), HasSubstr("no node could be reached"));
+}
+
+TEST(Operator, AMemberMayBeNamedByItsRegion) {
+  const ScratchDirectory scratch;
+  StrictCluster cluster;
+  for (const std::string region : {"eu", "ap"})
+    cluster.nodes().node(region).AcceptKeysOf(cluster.nodes().node("us"));
+  ASSERT_TRUE(cluster.Start());
+  DescribeDevelopment(scratch.path(), cluster.nodes());
+  const std::string leader = cluster.AwaitLeaderAmong(cluster.regions());
+  const std::string next = cluster.OthersThan(leader).front();
+  ProgramResult result;
+  // Another one may lead at any moment, and then the old one refuses.
+  EXPECT_TRUE(WaitUntil([&] {
+    result = Oncectl({"transfer", next}, scratch.path());
+    return result.exit_code == 0;
+  })) << result.err;
+  EXPECT_EQ(result.out, "Begun: transfer " + cluster.View(next).member + "\n");
+  for (const char* command : {"add", "transfer"}) {
+    const std::string region = command == std::string("add") ? "us" : "mars";
+    EXPECT_TRUE(WaitUntil([&] {
+      result = Oncectl({command, region}, scratch.path());
+      return result.err.find("leads") == std::string::npos;
+    }));
+    EXPECT_EQ(result.exit_code, 1);
+    EXPECT_THAT(result.err, HasSubstr("MEMBER is region/identity, see oncectl members"));
+    EXPECT_THAT(result.err, Not(HasSubstr("more than one")));
+  }
+}
+
+}  // namespace
+}  // namespace once
