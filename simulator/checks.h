@@ -74,8 +74,8 @@ Violations CheckDrained(Cluster& cluster);
 /// A copy of the region's directory does not start, under its own name or another's.
 Violations CheckClone(const Cluster& cluster, const std::string& region);
 
-/// At any time: slots in memory keep to their bound, the strict log is cut when it has twice what
-/// is kept, and nobody follows more streams of a peer than there are.
+/// At any time: slots in memory keep to their bound, and the strict log is cut when it has twice
+/// what is kept.
 Violations CheckMemory(Cluster& cluster);
 /// When all is quiet: besides, nothing is kept for a caller or a peer that waits for nothing, and
 /// old streams are closed.
