@@ -186,7 +186,7 @@ RunOptions DrawOptions(std::uint64_t seed, bool strict) {
   if (strict) DrawStrict(random, options);
   // Of its own stream: the faults above are the same with it and without.
   Random clones(seed ^ 0xfedcba9876543210u);
-  options.faults.cloned_gap_ms = Gap(clones, 5, 15'000, 60'000);
+  options.faults.cloned_gap_ms = Gap(clones, 12, 15'000, 60'000);
   LinkRules& links = options.faults.links;
   if (links.very_late_permille > 0 && random.OneIn(3))
     links.very_late_ms = Between(random, 1, 180) * 60'000;
