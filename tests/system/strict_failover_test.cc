@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <csignal>
+#include <filesystem>
 #include <iostream>
 #include <stdexcept>
 
@@ -10,6 +11,7 @@
 #include "tests/system/namespace_network.h"
 #include "tests/system/strict_cluster.h"
 #include "tests/system/strict_load.h"
+#include "tests/system/sync_fault.h"
 
 namespace once {
 namespace {
@@ -20,6 +22,8 @@ class StrictFailover : public testing::Test {
  protected:
   void Prepare(std::unique_ptr<RegionNetwork> network, bool fault_injection) {
     cluster_ = std::make_unique<StrictCluster>(std::move(network), fault_injection);
+    if (disks_may_hang_)
+      for (const std::string& region : cluster_->regions()) LetDiskHang(region);
     ASSERT_TRUE(cluster_->Start());
     recorder_ =
         std::make_unique<HistoryRecorder>(cluster_->regions(), HistoryRecorder::Slots::kStrict);
@@ -28,6 +32,17 @@ class StrictFailover : public testing::Test {
     leader_ = cluster_->AwaitLeaderAmong(cluster_->regions());
     ASSERT_FALSE(leader_.empty());
     others_ = cluster_->OthersThan(leader_);
+  }
+
+  void LetDiskHang(const std::string& region) {
+    NodeSetup& setup = cluster_->nodes().node(region).setup;
+    setup.environment = SyncFault("hang:" + HangFile(region));
+    // On the main thread a sync that hangs is a pause of the whole node.
+    setup.settings += "[storage]\ninline_sync_us_max = 0\n";
+  }
+  // While it exists, no sync of the region's node returns.
+  std::string HangFile(const std::string& region) {
+    return cluster_->nodes().node(region).scratch() / "the-disk-hangs";
   }
 
   // How long a caller of the majority who asks now waits to be given its claim.
@@ -66,6 +81,7 @@ class StrictFailover : public testing::Test {
               << ", connections lost: " << load_->unanswered() << "\n";
   }
 
+  bool disks_may_hang_ = false;
   std::unique_ptr<StrictCluster> cluster_;
   std::unique_ptr<HistoryRecorder> recorder_;
   std::unique_ptr<StrictLoad> load_;
@@ -163,6 +179,20 @@ TEST_F(StrictFailover, S_01_S_23_ALeaderBehindAPacketFilterIsReplaced) {
   EXPECT_EQ(cluster_->nodes().Acme(leader_).Begin("asked of the minority").status, 503);
   ASSERT_TRUE(load_->AwaitAdmissions(kSome));
   network.DropNothing();
+  ASSERT_TRUE(cluster_->AwaitAgreement(cluster_->regions()));
+  ASSERT_TRUE(load_->AwaitAdmissions(kSome));
+  ExpectAllKept();
+}
+
+TEST_F(StrictFailover, S_50_ALeaderWhoseDiskHangsIsReplacedAndNothingIsLost) {
+  disks_may_hang_ = true;
+  ASSERT_NO_FATAL_FAILURE(Prepare(MakeLoopbackNetwork(), true));
+  WriteFile(HangFile(leader_), "");
+  EXPECT_TRUE(WaitUntil([&] { return !cluster_->LeaderAmong(others_).empty(); }));
+  EXPECT_TRUE(WaitUntil([&] { return cluster_->View(leader_).role != "leader"; }));
+  EXPECT_EQ(cluster_->nodes().Acme(leader_).Begin("asked where the disk hangs").status, 503);
+  ASSERT_TRUE(load_->AwaitAdmissions(kSome));
+  std::filesystem::remove(HangFile(leader_));
   ASSERT_TRUE(cluster_->AwaitAgreement(cluster_->regions()));
   ASSERT_TRUE(load_->AwaitAdmissions(kSome));
   ExpectAllKept();

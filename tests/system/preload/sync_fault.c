@@ -1,6 +1,7 @@
 // Preloaded into a node by tests of its disk: what syncs do is decided by ONCE_SYNC_FAULT.
 //   skip:FILE    once FILE exists, nothing is synced and success is reported
 //   error:FILE   once FILE exists, every sync fails with EIO
+//   hang:FILE    while FILE exists, no sync returns
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -15,6 +16,10 @@ static enum fate FateOfSync(void) {
   const char* fault = getenv("ONCE_SYNC_FAULT");
   const char* file = fault == NULL ? NULL : strchr(fault, ':');
   if (file == NULL || access(file + 1, F_OK) != 0) return PASS;
+  if (strncmp(fault, "hang:", 5) == 0) {
+    while (access(file + 1, F_OK) == 0) usleep(10000);
+    return PASS;
+  }
   return strncmp(fault, "skip:", 5) == 0 ? SKIP : FAIL;
 }
 
