@@ -110,4 +110,13 @@ void NamespaceNetwork::DropNothing() {
   for (const auto& [region, space] : regions_) RunIn(space, {"nft", "flush chain inet once cut"});
 }
 
+void NamespaceNetwork::LimitTo(const std::string& region, const std::string& rate) {
+  RunIn(bridge_, {"tc", "qdisc", "add", "dev", region, "root", "tbf", "rate", rate, "burst", "16kb",
+                  "latency", "100ms"});
+}
+
+void NamespaceNetwork::LimitNothing(const std::string& region) {
+  RunIn(bridge_, {"tc", "qdisc", "del", "dev", region, "root"});
+}
+
 }  // namespace once

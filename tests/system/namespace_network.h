@@ -25,6 +25,9 @@ class NamespaceNetwork final : public RegionNetwork {
   /// `region` takes no packet from `peer` any more; the sender is not told.
   void DropFrom(const std::string& region, const std::string& peer);
   void DropNothing();
+  /// What is sent to `region` arrives at that rate only ("1mbit"), by whoever it is.
+  void LimitTo(const std::string& region, const std::string& rate);
+  void LimitNothing(const std::string& region);
 
  private:
   void Attach(const std::string& region);

@@ -72,5 +72,30 @@ TEST_F(Namespaces, S_13_ABlackHoleIsSeenAndLeftBehind) {
   EXPECT_TRUE(cluster_->IsQuiet());
 }
 
+// Three megabytes are half a minute for ap: it falls behind, alone.
+TEST_F(Namespaces, S_11_ASlowPeerFallsBehindAloneAndCatchesUp) {
+  constexpr int kClaims = 150;
+  ASSERT_TRUE(cluster_->IsQuiet());
+  network_->LimitTo("ap", "1mbit");
+  Caller us = cluster_->Acme("us");
+  BegunClaim last;
+  for (int i = 0; i < kClaims; ++i) {
+    const HttpResult begun = us.Begin("large-" + std::to_string(i));
+    ASSERT_EQ(begun.status, 201) << begun.body;
+    last = ClaimOf(begun);
+    ASSERT_EQ(us.Settle(last, std::string(20'000, 'x')).status, 200);
+  }
+  const auto has_the_last = [&](const std::string& region) {
+    return Member(cluster_->Acme(region).Get("/v1/claims/" + last.id), "state") == "completed";
+  };
+  EXPECT_TRUE(WaitUntil([&] { return has_the_last("eu"); })) << "held up by ap";
+  EXPECT_FALSE(has_the_last("ap"));
+  EXPECT_TRUE(WaitUntil([&] { return cluster_->PartitionSeconds("us", "ap") > 1; }));
+  EXPECT_EQ(us.Begin("meanwhile").status, 201);
+  network_->LimitNothing("ap");
+  EXPECT_TRUE(WaitUntil([&] { return has_the_last("ap"); }));
+  EXPECT_TRUE(cluster_->IsQuiet());
+}
+
 }  // namespace
 }  // namespace once
