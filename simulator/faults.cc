@@ -459,7 +459,12 @@ std::int64_t Faults::CleanSinceMillis(const std::string& one, const std::string&
     const bool touches = between
                              ? is(one, other) || is(other, one)
                              : fault.region.empty() || fault.region == one || fault.region == other;
-    if (touches) since_ms = std::max(since_ms, fault.to_ms < 0 ? NowMillis() : fault.to_ms);
+    if (!touches) continue;
+    // Messages that were very late then may still be on their way.
+    const bool late =
+        fault.kind == Fault::Kind::kLossyLinks && options_.links.very_late_permille > 0;
+    const std::int64_t until_ms = fault.to_ms + (late ? options_.links.very_late_ms : 0);
+    since_ms = std::max(since_ms, fault.to_ms < 0 ? NowMillis() : std::min(until_ms, NowMillis()));
   }
   return since_ms;
 }

@@ -176,7 +176,9 @@ RunOptions DrawOptions(std::uint64_t seed, bool strict) {
   options.cluster.gossip.digest_interval_ms = random.OneIn(2) ? 100 : 1000;
   options.cluster.gossip.window_bytes = random.OneIn(4) ? 2048 : 512 * 1024;
   if (random.OneIn(4)) options.cluster.hot_bytes_max = 8192;
-  options.workload.calls = static_cast<std::uint64_t>(Between(random, 40, 80));
+  // About 200 operations.
+  options.workload.calls =
+      static_cast<std::uint64_t>(strict ? Between(random, 40, 80) : Between(random, 27, 57));
   options.workload.keys = static_cast<std::uint64_t>(Between(random, 4, 40));
   options.workload.lease_ms = static_cast<std::uint64_t>(Between(random, 500, 4000));
   options.workload.short_retention_percent = static_cast<std::uint32_t>(Between(random, 0, 90));
