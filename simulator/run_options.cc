@@ -248,7 +248,7 @@ std::vector<std::pair<std::string, std::string>> Describe(const RunOptions& opti
   say("strike_percent", faults.strike_percent);
   say("strike_voter_percent", faults.strike_voter_percent);
   say("strike_ms_max", faults.strike_ms_max);
-  say("strike_down_ms_max", faults.strike_down_ms_max);
+  if (faults.strike_ms_max > 0) say("strike_down_ms_max", faults.strike_down_ms_max);
   say("strike_cuts", faults.strike_cuts);
   say("sync_ms", faults.sync_ms);
   say("skew_ms_max", faults.skew_ms_max);

@@ -6,6 +6,15 @@
 namespace once {
 namespace {
 
+/// In the place of eu's copy. True when all is quiet again.
+bool OriginalComesBack(Story& story) {
+  story.cluster.Crash("eu");
+  story.cluster.MoveBack("eu");
+  story.cluster.Restart("eu");
+  story.Run(20'000);
+  return story.RunUntilQuiet();
+}
+
 using Kind = Answer::Kind;
 
 TEST(Clone, S_29_ACopyIsRefusedUnderItsOwnNameAndUnderAnothers) {
@@ -35,11 +44,7 @@ TEST(Clone, S_29_AnOriginalThatComesBackKeepsNothingToItself) {
   const std::string heard = story.Claim("eu", "k3");
   ASSERT_TRUE(story.RunUntilQuiet());
 
-  story.cluster.Crash("eu");
-  story.cluster.MoveBack("eu");
-  story.cluster.Restart("eu");
-  story.Run(20'000);
-  ASSERT_TRUE(story.RunUntilQuiet());
+  ASSERT_TRUE(OriginalComesBack(story));
   for (const std::string& region : story.cluster.regions()) {
     EXPECT_EQ(story.Begin(region, "k2").claim.run_id(), unheard) << region;
     EXPECT_EQ(story.Begin(region, "k3").claim.run_id(), heard) << region;
@@ -63,11 +68,7 @@ TEST(Clone, S_29_OfTwoClaimsOfOneRegionTheLowerSurvives) {
   ASSERT_LT(first, second);
   story.cluster.Heal();
   ASSERT_TRUE(story.RunUntilQuiet());
-  story.cluster.Crash("eu");
-  story.cluster.MoveBack("eu");
-  story.cluster.Restart("eu");
-  story.Run(20'000);
-  ASSERT_TRUE(story.RunUntilQuiet());
+  ASSERT_TRUE(OriginalComesBack(story));
   for (const std::string& region : story.cluster.regions())
     EXPECT_EQ(story.Begin(region, "k1").claim.run_id(), first) << region;
   EXPECT_EQ(story.ConflictsCounted(), 1u);
