@@ -217,5 +217,17 @@ TEST(Backlog, S_12_APeerThatWasAwayBeyondTheJournalsBoundHearsEverythingAgain) {
   }
 }
 
+TEST(Backlog, S_12_AJournalOfManyFramesIsDroppedToTheLast) {
+  Story story;
+  story.cluster.Partition({"ap"}, {"us", "eu"});
+  constexpr int kFrames = 10'100;  // more than go at once
+  for (int i = 0; i < kFrames; ++i) story.Begin("us", "key-" + std::to_string(i));
+  EXPECT_GT(story.cluster.gossip("us").journal().CountFrames(), 10'000u);
+  story.cluster.Heal();
+  story.Run(20'000);
+  EXPECT_EQ(story.cluster.gossip("us").journal().CountFrames(), 0u);
+  EXPECT_NE(story.SlotIn("ap", "key-" + std::to_string(kFrames - 1)), nullptr);
+}
+
 }  // namespace
 }  // namespace once
