@@ -14,32 +14,37 @@ std::size_t PendingWrites::Hash::operator()(std::string_view key) const {
 void PendingWrites::Add(Batch batch) {
   for (const KvBatch::Op& op : batch->ops()) {
     // The key must point into the batch that stays longest.
-    newest_.erase(op.key);
-    newest_.emplace(op.key, &op);
+    Newest& newest = newest_[KindOf(op.key)];
+    newest.erase(op.key);
+    newest.emplace(op.key, &op);
   }
   batches_.push_back(std::move(batch));
 }
 
-void PendingWrites::DropFirst(std::uint64_t count) {
-  for (; dropped_ < count; ++dropped_) {
+void PendingWrites::DropFirst(std::uint64_t count, std::size_t ops_max) {
+  for (std::size_t gone = 0; dropped_ < count && gone < ops_max; ++dropped_) {
+    gone += batches_.front()->ops().size();
     for (const KvBatch::Op& op : batches_.front()->ops()) {
-      const auto at = newest_.find(op.key);
-      if (at != newest_.end() && at->second == &op) newest_.erase(at);
+      Newest& newest = newest_[KindOf(op.key)];
+      const auto at = newest.find(op.key);
+      if (at != newest.end() && at->second == &op) newest.erase(at);
     }
     batches_.pop_front();
   }
 }
 
 const KvBatch::Op* PendingWrites::Find(std::string_view key) const {
-  const auto at = newest_.find(key);
-  return at == newest_.end() ? nullptr : at->second;
+  const Newest& newest = newest_[KindOf(key)];
+  const auto at = newest.find(key);
+  return at == newest.end() ? nullptr : at->second;
 }
 
 std::vector<const KvBatch::Op*> PendingWrites::Range(std::string_view from,
                                                      std::string_view to) const {
   std::vector<const KvBatch::Op*> range;
-  for (const auto& [key, op] : newest_)
-    if (key >= from && key < to) range.push_back(op);
+  for (std::size_t kind = KindOf(from); kind <= KindOf(to); ++kind)
+    for (const auto& [key, op] : newest_[kind])
+      if (key >= from && key < to) range.push_back(op);
   std::sort(range.begin(), range.end(), [](auto* a, auto* b) { return a->key < b->key; });
   return range;
 }

@@ -8,12 +8,14 @@
 #include <rocksdb/listener.h>
 #include <rocksdb/options.h>
 #include <rocksdb/table.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <chrono>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 #include "replica/env/check.h"
@@ -22,8 +24,10 @@ namespace once {
 namespace {
 
 constexpr int kOpenFilesMax = 256;
-// Synced batches that wait for the tables: with so many the next sync waits behind them.
-constexpr int kCommitsPostedMax = 4;
+constexpr std::size_t kBehind = 8;
+constexpr int kTablesNice = 10;
+// Of what is in the tables, forgotten for each put or delete: no standstill for thousands at once.
+constexpr std::size_t kDropsPerOp = 4;
 // A larger record takes too long to write, whatever the last syncs took.
 constexpr std::size_t kInlineSyncBytesMax = 1u << 20;
 constexpr int kSmoothing = 8;  // a sync moves the smoothed latency by an eighth of the difference
@@ -128,6 +132,19 @@ void ReadPayload(std::string_view payload, rocksdb::WriteBatch& writes) {
   }
 }
 
+/// The last of `ops` for each key, in the order of the keys.
+rocksdb::WriteBatch NewestOf(std::vector<const KvBatch::Op*> ops) {
+  std::stable_sort(ops.begin(), ops.end(), [](auto* a, auto* b) { return a->key < b->key; });
+  rocksdb::WriteBatch writes;
+  for (auto at = ops.begin(); at != ops.end(); ++at) {
+    const KvBatch::Op& op = **at;
+    if (std::next(at) != ops.end() && (*std::next(at))->key == op.key) continue;
+    const rocksdb::Status status = op.value ? writes.Put(op.key, *op.value) : writes.Delete(op.key);
+    Check(status.ok(), "a batch fits into memory");
+  }
+  return writes;
+}
+
 rocksdb::Status Apply(rocksdb::DB& db, rocksdb::WriteBatch& writes, std::uint64_t last_batch) {
   std::string number;
   AppendNumber(number, last_batch);
@@ -202,6 +219,7 @@ std::optional<std::string> RocksStore::Recover() {
   batch_ = std::max(batch_, log_->last_batch());
   if (status.ok()) status = db_->Flush(rocksdb::FlushOptions());
   if (status.ok()) status = log_->Restart(batch_);
+  tables_batch_ = batch_;
   if (!status.ok()) return status.ToString();
   return std::nullopt;
 }
@@ -248,11 +266,11 @@ KvStatus RocksStore::Write(KvBatch batch) {
   if (failed_) return KvStatus::kFailed;
   if (batch.empty()) return KvStatus::kOk;
   if (tables_full_) {
-    if (commits_posted_ == 0) PostToCommitThread([this] { ApplyAll(); });
+    if (tables_tasks_ == 0) PostToTables([this] { ApplyAll(); });
     return KvStatus::kFull;
   }
   if (!HasSpace()) return KvStatus::kFull;
-  pending_.DropFirst(applied_);
+  pending_.DropFirst(applied_, kDropsPerOp * batch.ops().size());
   log_->Reclaim(flush_watch_->flushed());
   const std::size_t bytes = unsynced_bytes_ + PayloadBytes(batch);
   if (const rocksdb::Status status = log_->Reserve(bytes); !status.ok()) {
@@ -262,7 +280,6 @@ KvStatus RocksStore::Write(KvBatch batch) {
   }
   ++batch_;
   unsynced_bytes_ = bytes;
-  unsynced_ops_ += batch.ops().size();
   unsynced_.push_back(std::make_shared<const KvBatch>(std::move(batch)));
   pending_.Add(unsynced_.back());
   return KvStatus::kOk;
@@ -274,8 +291,14 @@ RocksStore::Work RocksStore::TakeWork() {
   work.place = log_->Make(unsynced_bytes_, batch_);
   work.batches = std::exchange(unsynced_, {});
   unsynced_bytes_ = 0;
-  unsynced_ops_ = 0;
   return work;
+}
+
+void RocksStore::Logged::Add(Work work) {
+  if (work.batches.empty()) return;
+  for (const auto& batch : work.batches) ops += batch->ops().size();
+  bytes += work.place.payload_bytes;
+  works.push_back(std::move(work));
 }
 
 void RocksStore::Sync(std::function<void(KvStatus)> done) {
@@ -285,31 +308,40 @@ void RocksStore::Sync(std::function<void(KvStatus)> done) {
     return;
   }
   syncing_ = true;
-  const bool small = unsynced_ops_ < options_.inline_apply_max_ops;
+  ApplySoon();
   const bool brief = unsynced_bytes_ < kInlineSyncBytesMax;
+  const bool behind = logged_->bytes >= kBehind * options_.apply_bytes;
   Work work = TakeWork();
-  if (brief && smoothed_sync_us_ < options_.inline_sync_max_us &&
-      commits_posted_ < kCommitsPostedMax) {
-    if (!Append(work, done)) return;
-    if (small && commits_posted_ == 0) return ApplyAlso(std::move(work));
-    return PostToCommitThread(
-        [this, work = std::move(work)]() mutable { ApplyAlso(std::move(work)); });
+  if (brief && !behind && smoothed_sync_us_ < options_.inline_sync_max_us)
+    return AppendAndReport(std::move(work), std::move(done));
+  auto task = [this, work = std::move(work), done = std::move(done)]() mutable {
+    AppendAndReport(std::move(work), std::move(done));
+  };
+  if (behind) return PostToTables(std::move(task));
+  if (!sync_thread_) sync_thread_ = std::make_unique<boost::asio::thread_pool>(1);
+  boost::asio::post(*sync_thread_, std::move(task));
+}
+
+void RocksStore::ApplySoon() {
+  const bool enough = logged_->ops >= options_.apply_ops || logged_->bytes >= options_.apply_bytes;
+  if (!enough || tables_tasks_ > 0) return;
+  PostToTables(
+      [this, works = std::exchange(*logged_, {}).works]() mutable { ApplyAlso(std::move(works)); });
+}
+
+void RocksStore::PostToTables(std::function<void()> task) {
+  if (!tables_thread_) {
+    tables_thread_ = std::make_unique<boost::asio::thread_pool>(1);
+    boost::asio::post(*tables_thread_, [] { setpriority(PRIO_PROCESS, 0, kTablesNice); });
   }
-  PostToCommitThread([this, work = std::move(work), done = std::move(done)]() mutable {
-    if (Append(work, done)) ApplyAlso(std::move(work));
-  });
-}
-
-void RocksStore::PostToCommitThread(std::function<void()> task) {
-  if (!commit_thread_) commit_thread_ = std::make_unique<boost::asio::thread_pool>(1);
-  ++commits_posted_;
-  boost::asio::post(*commit_thread_, [this, task = std::move(task)] {
+  ++tables_tasks_;
+  boost::asio::post(*tables_thread_, [this, task = std::move(task)] {
     task();
-    --commits_posted_;
+    --tables_tasks_;
   });
 }
 
-bool RocksStore::Append(const Work& work, const std::function<void(KvStatus)>& done) {
+std::optional<std::int64_t> RocksStore::Append(const Work& work) {
   const auto began = std::chrono::steady_clock::now();
   if (work.place.segment) {
     std::string payload;
@@ -322,43 +354,47 @@ bool RocksStore::Append(const Work& work, const std::function<void(KvStatus)>& d
                                    std::chrono::steady_clock::now() - began)
                                    .count();
   smoothed_sync_us_ = smoothed_sync_us_ + (sync_us - smoothed_sync_us_) / kSmoothing;
-  const KvStatus outcome = failed_ ? KvStatus::kFailed : KvStatus::kOk;
-  syncing_ = false;
-  scheduler_.Post([outcome, sync_us, on_sync = on_sync_, done] {
-    if (*on_sync) (*on_sync)(sync_us);
-    done(outcome);
-  });
-  return outcome == KvStatus::kOk;
+  return failed_ ? std::nullopt : std::optional(sync_us);
 }
 
-void RocksStore::ApplyAlso(Work work) {
-  unapplied_.push_back(std::move(work));
+void RocksStore::AppendAndReport(Work work, std::function<void(KvStatus)> done) {
+  const auto sync_us = Append(work);
+  syncing_ = false;
+  scheduler_.Post([sync_us, work = std::move(work), logged = logged_, on_sync = on_sync_,
+                   done = std::move(done)]() mutable {
+    if (!sync_us) return done(KvStatus::kFailed);
+    logged->Add(std::move(work));
+    if (*on_sync) (*on_sync)(*sync_us);
+    done(KvStatus::kOk);
+  });
+}
+
+void RocksStore::ApplyAlso(std::vector<Work> works) {
+  std::move(works.begin(), works.end(), std::back_inserter(unapplied_));
   ApplyAll();
 }
 
 void RocksStore::ApplyAll() {
-  for (; !unapplied_.empty(); unapplied_.pop_front()) {
-    Work& work = unapplied_.front();
-    if (!work.place.segment) continue;
-    WriteAheadLog::Applied(work.place, db_->GetLatestSequenceNumber());
-    rocksdb::WriteBatch writes(work.place.payload_bytes + 64);
+  std::vector<const KvBatch::Op*> ops;
+  std::uint64_t next_batch = tables_batch_ + 1;
+  for (const Work& work : unapplied_) {
+    Check(work.place.first_batch == next_batch, "the tables have all before");
+    next_batch = work.place.last_batch + 1;
     for (const auto& batch : work.batches)
-      for (const KvBatch::Op& op : batch->ops()) {
-        const rocksdb::Status status =
-            op.value ? writes.Put(op.key, *op.value) : writes.Delete(op.key);
-        Check(status.ok(), "a batch fits into memory");
-      }
-    const rocksdb::Status status = Apply(*db_, writes, work.place.last_batch);
-    // The log has it, and so has the next start; until there is room nothing more is taken.
-    // (Incomplete: a compaction found none, and RocksDB does not let a write wait for it.)
-    if (status.IsNoSpace() || status.IsIncomplete()) {
-      tables_full_ = true;
-      return;
-    }
-    if (!status.ok()) return Latch("write: " + status.ToString());
+      for (const KvBatch::Op& op : batch->ops()) ops.push_back(&op);
+  }
+  rocksdb::WriteBatch writes = NewestOf(std::move(ops));
+  const rocksdb::Status status = Apply(*db_, writes, next_batch - 1);
+  // The log has it, and so has the next start; until there is room nothing more is taken.
+  // (Incomplete: a compaction found none, and RocksDB does not let a write wait for it.)
+  tables_full_ = status.IsNoSpace() || status.IsIncomplete();
+  if (tables_full_) return;
+  if (!status.ok()) return Latch("write: " + status.ToString());
+  tables_batch_ = next_batch - 1;
+  for (Work& work : std::exchange(unapplied_, {})) {
+    WriteAheadLog::Applied(work.place, db_->GetLatestSequenceNumber());
     applied_ += work.batches.size();
   }
-  tables_full_ = false;
 }
 
 void RocksStore::Latch(const std::string& reason) {
@@ -369,11 +405,9 @@ void RocksStore::Latch(const std::string& reason) {
 
 KvStatus RocksStore::Close() {
   if (!db_) return failed_ ? KvStatus::kFailed : KvStatus::kOk;
-  if (commit_thread_) commit_thread_->join();
-  if (!failed_ && !unsynced_.empty()) {
-    Work work = TakeWork();
-    if (Append(work, [](KvStatus) {})) ApplyAlso(std::move(work));
-  }
+  if (sync_thread_) sync_thread_->join();
+  if (tables_thread_) tables_thread_->join();
+  if (!failed_ && !unsynced_.empty()) Append(TakeWork());
   // What matters is in the log, or latched; tables that are not flushed cannot change that.
   db_->Close().PermitUncheckedError();
   db_.reset();

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -32,9 +31,13 @@ namespace once {
 /// The production implementation of KvStore.
 ///
 /// Write puts a batch where reads see it; Sync writes all such batches to the log as one record,
-/// syncs it, reports, and then puts them into RocksDB, whose own log is off. While syncs are fast
-/// they happen on the calling thread, because a hop to another one and back costs as much as a fast
-/// sync. Slow syncs, and what is worth it of putting batches into RocksDB, move to a commit thread.
+/// syncs it, and reports. While syncs are fast they happen on the calling thread, because a hop to
+/// another one and back costs as much as a fast sync; slow ones on a sync thread.
+///
+/// RocksDB, whose own log is off, gets what is in the log on a tables thread, which takes the
+/// processor only when nobody else wants it: many batches at once, in the order of their keys and
+/// only the last of each, which costs far less than one after the other. Until then reads find them
+/// in memory.
 ///
 /// Every batch carries its number into the tables, so a start knows which records of the log are
 /// missing there, and adds them.
@@ -50,10 +53,11 @@ class RocksStore : public KvStore {
  public:
   struct Options {
     bool create = true;  // false: a path without a store is an error, it was there before
-    std::int64_t inline_sync_max_us = 1000;  // 0: always on the commit thread
-    /// A batch of this many puts and deletes goes into RocksDB on the commit thread: the replica's
-    /// thread answers its callers meanwhile.
-    std::size_t inline_apply_max_ops = 24;
+    std::int64_t inline_sync_max_us = 1000;  // 0: always on the sync thread
+    /// Batches go into RocksDB when they have so many puts and deletes, or so many bytes. While
+    /// eight times as many bytes wait for it, so do syncs.
+    std::size_t apply_ops = 512;
+    std::size_t apply_bytes = 2u << 20;
     std::uint64_t space_reserve_bytes = 128u << 20;
     std::size_t write_buffer_bytes = 32u << 20;  // two of them, and a log of about that size
     std::size_t log_segment_bytes = 16u << 20;
@@ -95,12 +99,23 @@ class RocksStore : public KvStore {
     WriteAheadLog::Place place;
     std::vector<PendingWrites::Batch> batches;
   };
+  /// What is durable and not yet given to the tables thread.
+  struct Logged {
+    std::vector<Work> works;
+    std::size_t ops = 0;
+    std::size_t bytes = 0;
+
+    void Add(Work work);
+  };
   Work TakeWork();
-  void PostToCommitThread(std::function<void()> task);
-  // These run on either thread, one at a time.
-  /// Writes to the log, syncs, reports. True: it is durable.
-  bool Append(const Work& work, const std::function<void(KvStatus)>& done);
-  void ApplyAlso(Work work);
+  void ApplySoon();
+  void PostToTables(std::function<void()> task);
+  /// Writes to the log and syncs. On any thread, one at a time. How long it took; empty: it failed,
+  /// and the store is latched.
+  std::optional<std::int64_t> Append(const Work& work);
+  void AppendAndReport(Work work, std::function<void(KvStatus)> done);
+  // Of the tables thread.
+  void ApplyAlso(std::vector<Work> works);
   void ApplyAll();
   void Latch(const std::string& reason);
 
@@ -115,13 +130,15 @@ class RocksStore : public KvStore {
   PendingWrites pending_;
   std::vector<PendingWrites::Batch> unsynced_;
   std::size_t unsynced_bytes_ = 0;
-  std::size_t unsynced_ops_ = 0;
-  std::unique_ptr<boost::asio::thread_pool> commit_thread_;  // made when first needed
+  std::shared_ptr<Logged> logged_ = std::make_shared<Logged>();
+  std::unique_ptr<boost::asio::thread_pool> sync_thread_;    // made when first needed
+  std::unique_ptr<boost::asio::thread_pool> tables_thread_;  // the same
 
-  std::deque<Work> unapplied_;              // of the thread that commits
+  std::vector<Work> unapplied_;             // of the tables thread, ...
+  std::uint64_t tables_batch_ = 0;          // ... as is the last batch that RocksDB has
   std::atomic<std::uint64_t> applied_ = 0;  // batches, since the start
   std::atomic<bool> tables_full_ = false;   // RocksDB takes nothing until there is room
-  std::atomic<int> commits_posted_ = 0;     // the commit thread is at work, or will be
+  std::atomic<int> tables_tasks_ = 0;       // that the tables thread has to do
   std::atomic<std::int64_t> smoothed_sync_us_ = 0;
   std::atomic<bool> syncing_ = false;
   std::atomic<bool> failed_ = false;

@@ -18,8 +18,8 @@ class KvStoreContract : public testing::Test {
   World world_;
 };
 
-using Worlds =
-    testing::Types<MemoryWorld, RocksWorld, RocksCommitThreadWorld, RocksApplyThreadWorld>;
+using Worlds = testing::Types<MemoryWorld, RocksWorld, RocksSyncThreadWorld, RocksSmallGroupsWorld,
+                              RocksBehindWorld>;
 TYPED_TEST_SUITE(KvStoreContract, Worlds);
 
 TYPED_TEST(KvStoreContract, AWriteIsVisibleAtOnce) {

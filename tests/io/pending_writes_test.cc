@@ -22,10 +22,26 @@ TEST(PendingWrites, TheNewestOfAKeyIsFoundUntilItsBatchIsDropped) {
     pending.Add(batch);
   }
   EXPECT_EQ(pending.Find("k")->value, "2");
-  pending.DropFirst(1);
+  pending.DropFirst(1, 100);
   EXPECT_EQ(pending.Find("k")->value, "2");
-  pending.DropFirst(2);
+  pending.DropFirst(2, 100);
   EXPECT_EQ(pending.Find("k"), nullptr);
+}
+
+TEST(PendingWrites, ManyAreDroppedWithSeveralCalls) {
+  PendingWrites pending;
+  for (const char* key : {"a", "b", "c", "d"}) {
+    auto batch = std::make_shared<KvBatch>();
+    batch->Put(key, "");
+    batch->Put("x", key);
+    pending.Add(batch);
+  }
+  pending.DropFirst(4, 3);
+  EXPECT_EQ(Text(pending.Range("", "\xff")), "c= d= x=d ");
+  pending.DropFirst(4, 0);
+  EXPECT_EQ(Text(pending.Range("", "\xff")), "c= d= x=d ");
+  pending.DropFirst(4, 3);
+  EXPECT_EQ(Text(pending.Range("", "\xff")), "");
 }
 
 RC_GTEST_PROP(PendingWrites, TablesUnderThemLookTheSameHoweverFarTheyHaveCome, ()) {
@@ -57,7 +73,7 @@ RC_GTEST_PROP(PendingWrites, TablesUnderThemLookTheSameHoweverFarTheyHaveCome, (
       pending.Add(batch);
     } else if (dropped < batches.size()) {
       apply(*batches[dropped], tables);
-      pending.DropFirst(++dropped);
+      pending.DropFirst(++dropped, 1);
     }
     auto merged = tables;
     for (const KvBatch::Op* op : pending.Range("a", "z"))

@@ -122,16 +122,20 @@ class RocksWorld {
   std::unique_ptr<RocksStore> store_;
 };
 
-class RocksCommitThreadWorld : public RocksWorld {
+class RocksSyncThreadWorld : public RocksWorld {
  public:
-  RocksCommitThreadWorld()
-      : RocksWorld({.inline_sync_max_us = 0, .log_segment_bytes = kLogBytes}) {}
+  RocksSyncThreadWorld() : RocksWorld({.inline_sync_max_us = 0, .log_segment_bytes = kLogBytes}) {}
 };
 
-class RocksApplyThreadWorld : public RocksWorld {
+class RocksSmallGroupsWorld : public RocksWorld {
  public:
-  RocksApplyThreadWorld()
-      : RocksWorld({.inline_apply_max_ops = 0, .log_segment_bytes = kLogBytes}) {}
+  RocksSmallGroupsWorld() : RocksWorld({.apply_ops = 3, .log_segment_bytes = kLogBytes}) {}
+};
+
+/// The tables are always behind: syncs wait for them.
+class RocksBehindWorld : public RocksWorld {
+ public:
+  RocksBehindWorld() : RocksWorld({.apply_bytes = 0, .log_segment_bytes = kLogBytes}) {}
 };
 
 template <typename World>

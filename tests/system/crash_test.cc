@@ -48,14 +48,14 @@ TEST_P(Crash, S_19_S_16_EndsUnderLoadLoseNothingAcknowledged) {
   EXPECT_THAT(promises.Broken(node.port(), key), testing::IsEmpty());
 }
 
-constexpr const char* kCommitThread = "[storage]\ninline_sync_us_max = 0\n";
+constexpr const char* kSyncThread = "[storage]\ninline_sync_us_max = 0\n";
 
 INSTANTIATE_TEST_SUITE_P(
     Ends, Crash,
     testing::Values(Ending{"Kill", SIGKILL, -SIGKILL, ""},
-                    Ending{"KillCommitThread", SIGKILL, -SIGKILL, kCommitThread},
+                    Ending{"KillSyncThread", SIGKILL, -SIGKILL, kSyncThread},
                     Ending{"Terminate", SIGTERM, 0, ""},
-                    Ending{"TerminateCommitThread", SIGTERM, 0, kCommitThread}),
+                    Ending{"TerminateSyncThread", SIGTERM, 0, kSyncThread}),
     [](const auto& ending) { return ending.param.name; });
 
 TEST(CrashedOwner, S_16_ClaimOfACrashedNodeIsTakenOverWithAHigherFence) {

@@ -72,7 +72,7 @@ TEST_P(PowerCutWith, S_44_NothingAcknowledgedIsLost) {
 INSTANTIATE_TEST_SUITE_P(
     Disks, PowerCutWith,
     testing::Values(Disk{"Inline", "[storage]\ninline_sync_us_max = 1000000000\n", 32, 10},
-                    Disk{"CommitThread", "[storage]\ninline_sync_us_max = 0\n", 32, 10},
+                    Disk{"SyncThread", "[storage]\ninline_sync_us_max = 0\n", 32, 10},
                     Disk{"LargeAnswers", "", 400'000, 5}),
     [](const auto& disk) { return disk.param.name; });
 
