@@ -10,6 +10,7 @@ namespace once {
 void Raft::OnAppend(const RaftMessage& message) {
   FollowLeader(message.from());
   const AppendRequest& append = message.append();
+  everywhere_ = append.everywhere();
   // What is committed here is in every later leader's log, so it needs no comparison; it may be
   // compacted and not comparable any more.
   const bool fits =

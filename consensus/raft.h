@@ -147,6 +147,9 @@ class Raft {
   void Compact(std::uint64_t index);
   /// How far it may go: entries after a snapshot that is on its way are kept.
   std::uint64_t CompactableUpto() const;
+  /// All members have the log up to here, as far as is known: the leader counts, followers hear of
+  /// it. Not a promise (members come and go), but who compacts no further needs no snapshots.
+  std::uint64_t everywhere() const;
   /// Answers RaftChunkWanted: `data` at `offset` of the state as it was when exactly `index` was
   /// applied; `last` says that the state ends with it. A chunk at offset 0 may start a new
   /// snapshot; any other continues the one begun. What is no longer wanted is ignored.
@@ -264,6 +267,7 @@ class Raft {
   std::uint64_t commit_ = 0;      // never falls; at most log_.last_index()
   std::uint64_t handed_out_ = 0;  // for applying; at most commit_ and the durable log
   std::uint64_t applied_ = 0;     // at most handed_out_
+  std::uint64_t everywhere_ = 0;  // as last heard
   std::uint32_t ticks_ = 0;       // since the leader was heard, or since the campaign began; for a
                                   // leader, since it last counted its majority
   std::uint32_t timeout_ticks_ = 0;  // in [election_ticks, 2 * election_ticks)

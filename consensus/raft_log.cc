@@ -49,13 +49,14 @@ void RaftLog::Append(RaftEntry entry) {
   Check(entry.index() == last_index() + 1, "the log has no gaps");
   Check(entry.term() >= last_term(), "terms never fall along the log");
   if (entry.kind() == MEMBERSHIP) memberships_[entry.index()] = entry.membership();
+  bytes_ += entry.data().size();
   entries_.push_back(std::make_shared<const RaftEntry>(std::move(entry)));
 }
 
 void RaftLog::TruncateFrom(std::uint64_t index) {
   Check(index > snapshot_.index(), "what is compacted was committed");
   if (index > last_index()) return;
-  entries_.resize(index - snapshot_.index() - 1);
+  for (; last_index() >= index; entries_.pop_back()) bytes_ -= entries_.back()->data().size();
   memberships_.erase(memberships_.lower_bound(index), memberships_.end());
   written_ = std::min(written_, index - 1);
   durable_ = std::min(durable_, index - 1);
@@ -64,9 +65,11 @@ void RaftLog::TruncateFrom(std::uint64_t index) {
 
 const SnapshotMeta& RaftLog::Compact(std::uint64_t index) {
   Check(index <= durable_, "only what is on disk is compacted");
-  const std::uint64_t count = index - snapshot_.index();
   SnapshotMeta meta = MetaAt(index);
-  entries_.erase(entries_.begin(), entries_.begin() + static_cast<std::ptrdiff_t>(count));
+  for (std::uint64_t count = index - snapshot_.index(); count > 0; --count) {
+    bytes_ -= entries_.front()->data().size();
+    entries_.pop_front();
+  }
   memberships_.erase(memberships_.begin(), memberships_.upper_bound(index));
   memberships_[index] = meta.membership();
   snapshot_ = std::move(meta);
@@ -76,6 +79,7 @@ const SnapshotMeta& RaftLog::Compact(std::uint64_t index) {
 void RaftLog::Restore(const SnapshotMeta& snapshot) {
   snapshot_ = snapshot;
   entries_.clear();
+  bytes_ = 0;
   memberships_ = {{snapshot.index(), snapshot.membership()}};
   written_ = durable_ = snapshot.index();
   for (Writing& writing : writing_) writing.last_index = 0;

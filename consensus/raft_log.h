@@ -27,6 +27,8 @@ class RaftLog {
   /// In (snapshot_index, last_index].
   const RaftEntryPtr& At(std::uint64_t index) const;
   const std::deque<RaftEntryPtr>& entries() const { return entries_; }
+  /// Of the entries' data.
+  std::uint64_t bytes() const { return bytes_; }
 
   const Membership& membership() const { return memberships_.rbegin()->second; }
   std::uint64_t membership_index() const { return memberships_.rbegin()->first; }
@@ -63,7 +65,8 @@ class RaftLog {
   };
 
   SnapshotMeta snapshot_;
-  std::deque<RaftEntryPtr> entries_;                 // from snapshot_.index + 1 on
+  std::deque<RaftEntryPtr> entries_;  // from snapshot_.index + 1 on
+  std::uint64_t bytes_ = 0;
   std::map<std::uint64_t, Membership> memberships_;  // by index; the first is the snapshot's
   std::uint64_t written_ = 0;                        // handed out up to here
   std::uint64_t durable_ = 0;                        // at most written_

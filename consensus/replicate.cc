@@ -67,6 +67,7 @@ AppendRequest& Raft::SayAppend(const std::string& to, Progress& progress) {
   append.set_prev_term(log_.TermAt(prev).value_or(0));
   append.set_commit(commit_);
   append.set_read_round(reads_.round());
+  append.set_everywhere(everywhere());
   progress.heartbeat_due = false;
   progress.told_commit = commit_;
   progress.told_round = reads_.round();

@@ -18,6 +18,13 @@ std::uint64_t Raft::CompactableUpto() const {
   return index;
 }
 
+std::uint64_t Raft::everywhere() const {
+  if (role_ != RaftRole::kLeader) return everywhere_;
+  std::uint64_t index = log_.durable_index();
+  for (const auto& [member, progress] : progress_) index = std::min(index, progress.match());
+  return index;
+}
+
 void Raft::Compact(std::uint64_t index) {
   Check(index <= applied_, "only what is applied is compacted");
   index = std::min(index, CompactableUpto());

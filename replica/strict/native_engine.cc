@@ -11,6 +11,9 @@ namespace {
 
 constexpr std::int64_t kBeginAgainMs = 1000;
 constexpr std::int64_t kTellMs = 5;
+// Parts of what is kept for a member that is behind, when there is none.
+constexpr std::uint64_t kEntriesPart = 4;
+constexpr std::uint64_t kBytesPart = 32;
 
 std::string Words(RaftRefusal refusal) {
   switch (refusal) {
@@ -290,11 +293,19 @@ std::size_t NativeEngine::snapshot_bytes() const {
 }
 
 bool NativeEngine::CompactLog() {
-  const std::uint64_t first = raft_->log().snapshot_index();
-  const std::uint64_t kept = raft_->applied() - first;
-  if (kept < 2 * options_.log_entries && applied_bytes_ < options_.log_bytes_max) return false;
-  const std::uint64_t upto = std::min(raft_->applied() - std::min(kept / 2, options_.log_entries),
-                                      raft_->CompactableUpto());
+  const RaftLog& log = raft_->log();
+  const std::uint64_t first = log.snapshot_index();
+  const std::uint64_t applied = raft_->applied();
+  const std::uint64_t kept = applied - first;
+  const std::uint64_t common = std::min(raft_->everywhere(), applied);
+  std::uint64_t upto = first;
+  // Not entry by entry: what the state holds is stored each time.
+  const std::uint64_t some = std::max<std::uint64_t>(options_.log_entries / kEntriesPart, 1);
+  if (common >= first + some || applied_bytes_ >= options_.log_bytes_max / kBytesPart)
+    upto = std::max(upto, common);
+  if (kept >= 2 * options_.log_entries || log.bytes() >= options_.log_bytes_max)
+    upto = std::max(upto, applied - std::min(kept / 2, options_.log_entries));
+  upto = std::min(upto, raft_->CompactableUpto());
   if (upto <= first) return false;
   applied_bytes_ = 0;
   try {

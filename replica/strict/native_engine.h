@@ -30,7 +30,9 @@ struct NativeEngineOptions {
                       .append_bytes_max = 256 << 10,
                       .commit_told_late = true};
   std::size_t chunk_bytes = 256 << 10;  // of a snapshot
-  /// The log is cut to so many applied entries when it has twice as many, or so many bytes.
+  /// For a member that is behind the log is kept: it is cut to so many applied entries when it has
+  /// twice as many, or so many bytes. What every member has is cut off sooner: it would only be
+  /// written into tables and sorted there.
   std::uint64_t log_entries = 4096;
   std::uint64_t log_bytes_max = 64 << 20;
 };

@@ -133,6 +133,29 @@ TEST_F(Snapshot, CompactionWaitsForTheFollowerThatIsBeingSentOne) {
   EXPECT_EQ(group["a"].log().snapshot_index(), 11u);
 }
 
+TEST(SnapshotRules, WhatEveryMemberHasIsKnownToAllAndStandsStillWhileOneIsAway) {
+  Group group;
+  group.Found({"a", "b", "c"});
+  group.Elect("a");
+  const auto settle = [&group] {
+    group.Settle();
+    for (int i = 0; i < 3; ++i) group.Tick("a"), group.Settle();
+  };
+  const auto everywhere = [&group](const char* name) { return group.At(name).raft->everywhere(); };
+  group.Propose("a", "x");
+  settle();
+  for (const char* name : {"a", "b", "c"}) EXPECT_EQ(everywhere(name), 2u) << name;
+
+  group.Crash("c");
+  for (int i = 0; i < 5; ++i) group.Propose("a", "x");
+  settle();
+  for (const char* name : {"a", "b"}) EXPECT_EQ(everywhere(name), 2u) << name;
+
+  group.Restart("c");
+  settle();
+  for (const char* name : {"a", "b", "c"}) EXPECT_EQ(everywhere(name), 7u) << name;
+}
+
 TEST(SnapshotRules, OneThatIsOlderThanWhatIsCommittedChangesNothing) {
   LoneMember a(DiskOf(1, {1, 1, 1}));
   a.Answer(a.AppendBy("b", 1, 3, 1, {}, 3));

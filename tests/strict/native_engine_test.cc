@@ -70,6 +70,39 @@ TEST_F(NativeEngineTest, S_27_AMemberThatIsFarBehindGetsASnapshotInPieces) {
   EXPECT_TRUE(AllHave(all + "on;"));
 }
 
+TEST_F(NativeEngineTest, WhatEveryMemberHasIsCutOffAndWhatOneLacksIsKept) {
+  AwaitLeader();
+  options_.log_entries = 100;
+  for (const char* region : {"ap", "eu", "us"}) {
+    Crash(region);
+    Start(region);
+  }
+  const std::string away = AwaitLeader() == "eu" ? "us" : "eu";
+  std::string all;
+  const auto propose_some = [&] {
+    for (int i = 0; i < 60; ++i) {
+      ASSERT_TRUE(Propose("x"));
+      all += "x;";
+      time_.RunFor(20);
+    }
+  };
+  const auto first = [&](const std::string& region) {
+    return members_[region].engine->core()->log().snapshot_index();
+  };
+  propose_some();
+  ASSERT_TRUE(AllHave(all));
+  for (const char* region : {"ap", "eu", "us"}) EXPECT_GT(first(region), 30u) << region;
+
+  const std::uint64_t before = first(Leader());
+  Crash(away);
+  propose_some();
+  EXPECT_LT(first(Leader()), before + 30);
+  Start(away);
+  ASSERT_TRUE(AllHave(all));
+  EXPECT_EQ(members_[away].state->installed, 0) << "the log was enough";
+  EXPECT_TRUE(RunUntil([&] { return first(Leader()) > before + 60; }));
+}
+
 TEST_F(NativeEngineTest, S_47_AFullDiskSilencesAMemberUntilThereIsSpace) {
   ASSERT_TRUE(Propose("a"));
   ASSERT_TRUE(AllHave("a;"));
