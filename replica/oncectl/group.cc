@@ -50,14 +50,15 @@ int Fail(const std::string& why) {
   return 1;
 }
 
-// Without --url, the development cluster. Empty, or what is missing.
+// Without --url, the development cluster, whose administrator's key serves where none is given.
+// Empty, or what is missing.
 std::string FindNodes(GroupOptions& options) {
   if (!options.urls.empty()) return "";
   auto found = FindDevelopment(".");
   if (auto* error = std::get_if<std::string>(&found)) return *error;
   const auto& cluster = std::get<Development>(found);
   for (const auto& [region, url] : cluster.urls) options.urls.push_back(url);
-  options.key = cluster.admin_key;
+  if (options.key.empty()) options.key = cluster.admin_key;
   return "";
 }
 
@@ -227,7 +228,10 @@ void AddGroup(CLI::App& app, int& exit_code) {
     CLI::App* command = app.add_subcommand(name, text);
     command->add_option("--url", options->urls,
                         "A node, as http://ADDRESS:PORT; more than one may be given");
-    command->add_option("--key", options->key, "An administrator's key")->envname("ONCE_KEY");
+    command
+        ->add_option("--key", options->key,
+                     "An administrator's key; the development cluster has one of its own")
+        ->envname("ONCE_KEY");
     return command;
   };
   add("members", "Show the strict group, a line for each node, by the members' names")

@@ -76,6 +76,17 @@ TEST_F(DevelopmentCluster, ARegionIsNotCutOffFromItself) {
   EXPECT_THAT(Cuts(), HasSubstr(R"({"region":"eu","cutFrom":[]})"));
 }
 
+TEST_F(DevelopmentCluster, AKeyThatIsGivenWinsOverItsOwn) {
+  EXPECT_THAT(Run({"status"}).err, HasSubstr("answered 404")) << "it may ask";
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{ProgramPath("oncectl"), "status", "--key", "once_wrong"},
+        {"env", "ONCE_KEY=once_wrong", ProgramPath("oncectl"), "status"}}) {
+    const ProgramResult result = RunProgram(arguments, scratch_.path());
+    EXPECT_EQ(result.exit_code, 1);
+    EXPECT_THAT(result.err, HasSubstr("the key was refused (401)"));
+  }
+}
+
 TEST_F(DevelopmentCluster, WhatWaitsForAPeerThatIsDownIsOnTheMetricsPage) {
   cluster_.node("ap").Kill();
   EXPECT_TRUE(
