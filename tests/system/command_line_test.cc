@@ -1,5 +1,6 @@
 // onced, oncectl and ops/up as an operator types them.
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -189,8 +190,7 @@ TEST(CommandLine, DevMakesCredentialsAndServesThem) {
 }
 
 /// ops/up, in a folder where there is nothing to install or build.
-ProgramResult Up(const std::string& port_base) {
-  const ScratchDirectory scratch;
+ProgramResult Up(const std::string& port_base, const ScratchDirectory& scratch = {}) {
   fs::create_directory(scratch / "ops");
   for (const char* name : {"up", "setup"})
     fs::copy_file(ONCE_SOURCE_DIR "/ops/" + std::string(name),
@@ -207,6 +207,17 @@ TEST(CommandLine, UpNamesAPortThatIsInUseAndTheWayOut) {
   EXPECT_THAT(result.err, HasSubstr("Port " + std::to_string(port) + " is in use"));
   EXPECT_THAT(result.err, HasSubstr("ONCE_PORT_BASE=9100 ./ops/up"));
   EXPECT_THAT(result.err, Not(HasSubstr("Building"))) << "known before minutes have passed";
+}
+
+TEST(CommandLine, UpLeavesAClusterAloneThatRunsOnOtherPorts) {
+  const ScratchDirectory scratch;
+  fs::create_directory(scratch / ".once");
+  WriteFile(scratch / ".once/us.pid", std::to_string(::getpid()) + "\n");
+  WriteFile(scratch / ".once/us.toml", "[node]\nlisten = \"127.0.0.1:8101\"\n");
+  const ProgramResult result = Up("9100", scratch);
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err, HasSubstr("Node us is already running"));
+  EXPECT_THAT(result.err, HasSubstr("on another port; stop it with ./ops/down"));
 }
 
 TEST(CommandLine, UpRefusesPortsThatAreNone) {
