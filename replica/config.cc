@@ -1,6 +1,9 @@
 #include "replica/config.h"
 
+#include <arpa/inet.h>
+
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <map>
@@ -16,6 +19,14 @@ namespace {
 
 // With peers: how long an expired claim is kept, so that a region that was cut off is still heard.
 constexpr std::uint64_t kForgetGraceMs = 7ull * 24 * 3600 * 1000;
+
+// Names are not resolved for what a node listens on: one may stand for several addresses.
+bool IsIpAddress(const std::string& host) {
+  unsigned char bytes[sizeof(in6_addr)];
+  const std::string without_zone = host.substr(0, host.find('%'));
+  return inet_pton(AF_INET, host.c_str(), bytes) == 1 ||
+         inet_pton(AF_INET6, without_zone.c_str(), bytes) == 1;
+}
 
 // Reads one table and remembers which options it knows, so that the rest can be refused.
 class Section {
@@ -83,13 +94,11 @@ class Section {
 void ReadListen(Section& node, Config& config) {
   std::string listen = config.listen_address + ":" + std::to_string(config.listen_port);
   node.Read("listen", listen);
-  const auto colon = listen.rfind(':');
-  const std::string port = colon == std::string::npos ? "" : listen.substr(colon + 1);
-  if (port.empty() || port.size() > 5 ||
-      port.find_first_not_of("0123456789") != std::string::npos || std::stoul(port) > 65535)
-    throw std::runtime_error("[node] listen must be ADDRESS:PORT, not \"" + listen + "\"");
-  config.listen_address = listen.substr(0, colon);
-  config.listen_port = static_cast<std::uint16_t>(std::stoul(port));
+  const auto address = ParseAddress(listen);
+  if (!address || !IsIpAddress(address->host))
+    throw std::runtime_error("[node] listen must be IP-ADDRESS:PORT, not \"" + listen + "\"");
+  config.listen_address = address->host;
+  config.listen_port = address->port;
 }
 
 void ReadNode(const toml::table& root, Config& config) {
@@ -100,7 +109,8 @@ void ReadNode(const toml::table& root, Config& config) {
   std::string profile = "v1.1";
   node.Read("spec_profile", profile);
   if (profile != "v1.1" && profile != "v1.7")
-    throw std::runtime_error("[node] spec_profile must be \"v1.1\" or \"v1.7\"");
+    throw std::runtime_error("[node] spec_profile must be \"v1.1\" or \"v1.7\", not \"" + profile +
+                             "\"");
   config.spec_profile = profile == "v1.7" ? SpecProfile::kV17 : SpecProfile::kV11;
   node.Read("test_seams", config.test_seams);
   node.Read("metrics_public", config.metrics_public);
@@ -165,7 +175,8 @@ void ReadPolicies(const toml::table& root, Config& config) {
     policy.set_route(route);
     MismatchPolicy parsed = REJECT;
     if (!ParsePolicy(mismatch, parsed))
-      throw std::runtime_error("[[policy]] mismatch must be reject, observe or off");
+      throw std::runtime_error("[[policy]] mismatch must be reject, observe or off, not \"" +
+                               mismatch + "\"");
     policy.set_mismatch(parsed);
     config.policies.push_back(policy);
   }
@@ -236,9 +247,13 @@ Config Read(const toml::table& root) {
   static const std::set<std::string> kSections = {
       "node",      "tls",    "auth",    "cluster", "peer",   "strict_group", "strict",
       "retention", "claims", "storage", "log",     "limits", "policy"};
-  for (const auto& [key, value] : root)
-    if (!kSections.count(std::string(key.str())))
-      throw std::runtime_error("unknown section [" + std::string(key.str()) + "]");
+  for (const auto& [key, value] : root) {
+    const std::string name(key.str());
+    const std::string line = " (line " + std::to_string(value.source().begin.line) + ")";
+    if (kSections.count(name)) continue;
+    if (value.is_table()) throw std::runtime_error("unknown section [" + name + "]" + line);
+    throw std::runtime_error("the option \"" + name + "\" stands in no section" + line);
+  }
   return config;
 }
 
@@ -262,7 +277,8 @@ std::string ValidateCluster(const Config& config) {
   if (config.peers.empty())
     return config.peer_listen.empty() ? "" : "[cluster] peer_listen is of no use without [[peer]]";
   const auto listen = ParseAddress(config.peer_listen);
-  if (!listen) return "[cluster] peer_listen must be ADDRESS:PORT";
+  if (!listen || !IsIpAddress(listen->host))
+    return "[cluster] peer_listen must be IP-ADDRESS:PORT, not \"" + config.peer_listen + "\"";
   if (config.peer_certificate_file.empty() || config.peer_key_file.empty() ||
       config.peer_ca_file.empty() || config.peer_certificates_dir.empty())
     return "[cluster] with [[peer]] needs certificate_file, key_file, ca_file and certificates_dir";
@@ -331,7 +347,7 @@ std::variant<Config, std::string> ParseConfig(std::string_view text) {
 
 std::variant<Config, std::string> LoadConfig(const std::string& path) {
   std::ifstream file(path);
-  if (!file) return "cannot read " + path;
+  if (!file || std::filesystem::is_directory(path)) return "cannot read the file " + path;
   std::ostringstream text;
   text << file.rdbuf();
   auto parsed = ParseConfig(text.str());
@@ -341,7 +357,8 @@ std::variant<Config, std::string> LoadConfig(const std::string& path) {
 
 std::string ValidateConfig(const Config& config) {
   constexpr std::uint64_t kDayMs = 24ull * 3600 * 1000;
-  if (!IsRegionName(config.region)) return "[node] region must be 1 to 32 of a-z, 0-9 and -";
+  if (!IsRegionName(config.region))
+    return "[node] region must be 1 to 32 of a-z, 0-9 and -, not \"" + config.region + "\"";
   if (config.route_retention_ms != 0 && config.route_retention_ms < kDayMs && !config.test_seams)
     return "[retention] routes_seconds must be at least 86400 (or 0, never): callers rely on 24 "
            "hours";
@@ -365,7 +382,8 @@ std::string ValidateConfig(const Config& config) {
   if (config.hot_bytes_max < (1u << 20)) return "[storage] hot_bytes_max must be at least 1048576";
   static const std::set<std::string> kLevels = {"trace", "debug", "info", "warn", "error"};
   if (!kLevels.count(config.log_level))
-    return "[log] level must be trace, debug, info, warn or error";
+    return "[log] level must be trace, debug, info, warn or error, not \"" + config.log_level +
+           "\"";
   if (std::string error = ValidateStrict(config); !error.empty()) return error;
   return ValidateCluster(config);
 }

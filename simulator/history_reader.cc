@@ -128,8 +128,14 @@ std::variant<History, std::string> ReadHistory(std::istream& lines) {
   while (std::getline(lines, text)) {
     ++number;
     if (text.empty()) continue;
+    json::error_code failed;
+    const json::value line = json::parse(text, failed);
+    if (failed || !line.is_object())
+      return "line " + std::to_string(number) +
+             " is no JSON object; a history.jsonl of "
+             "once-sim run --out is wanted";
     try {
-      ReadLine(json::parse(text).as_object(), number == 1, history);
+      ReadLine(line.get_object(), number == 1, history);
     } catch (const std::exception& wrong) {
       return "line " + std::to_string(number) + ": " + wrong.what();
     }

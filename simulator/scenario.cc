@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <span>
 
 namespace once {
 namespace {
@@ -118,8 +119,9 @@ const std::map<std::string, Fault::Kind, std::less<>> kKinds = {
 }
 
 void ReadFields(const toml::table& root, const char* name, const Fields& fields) {
+  if (!root.contains(name)) return;
   const toml::table* table = root[name].as_table();
-  if (!table) return;
+  if (!table) Wrong("must be written as a section: [" + std::string(name) + "]");
   for (const auto& [key, value] : *table) {
     const auto field = fields.find(key.str());
     if (field == fields.end())
@@ -133,8 +135,17 @@ void ReadFields(const toml::table& root, const char* name, const Fields& fields)
   }
 }
 
+void RefuseUnknown(const toml::table& table, std::span<const char* const> known,
+                   const std::string& where) {
+  for (const auto& [key, value] : table)
+    if (std::find(known.begin(), known.end(), key.str()) == known.end())
+      Wrong("unknown option " + where + std::string(key.str()));
+}
+
 // "partition" is a word for the cuts that it consists of.
 void AddFault(const toml::table& table, RunOptions& options) {
+  static constexpr const char* kNames[] = {"kind", "from_ms", "to_ms", "region", "other", "amount"};
+  RefuseUnknown(table, kNames, "fault.");
   const std::string kind = table["kind"].value_or(std::string());
   Fault fault;
   fault.from_ms = table["from_ms"].value_or(std::int64_t{0});
@@ -167,10 +178,7 @@ void AddFault(const toml::table& table, RunOptions& options) {
 void Apply(const toml::table& root, RunOptions& options) {
   static constexpr const char* kNames[] = {"about", "strict", "quiet",  "safety_ms", "workload",
                                            "links", "faults", "gossip", "cluster",   "fault"};
-  for (const auto& [key, value] : root)
-    if (std::none_of(std::begin(kNames), std::end(kNames),
-                     [name_in_file = key.str()](const char* name) { return name_in_file == name; }))
-      Wrong("unknown option " + std::string(key.str()));
+  RefuseUnknown(root, kNames, "");
   if (root["quiet"].value_or(false)) options.faults = FaultOptions();
   options.safety_ms = root["safety_ms"].value_or(options.safety_ms);
   ReadFields(root, "workload", WorkloadFields(options.workload));
@@ -179,9 +187,9 @@ void Apply(const toml::table& root, RunOptions& options) {
   ReadFields(root, "gossip", GossipFields(options.cluster.gossip));
   ReadFields(root, "cluster", ClusterFields(options.cluster));
   options.cluster.lease_ms = options.workload.lease_ms;
-  if (const toml::array* faults = root["fault"].as_array())
-    for (const toml::node& fault : *faults)
-      if (const toml::table* table = fault.as_table()) AddFault(*table, options);
+  if (!root.contains("fault")) return;
+  if (!root["fault"].is_array_of_tables()) Wrong("fault must be written as [[fault]]");
+  for (const toml::node& fault : *root["fault"].as_array()) AddFault(*fault.as_table(), options);
 }
 
 fs::path Folder() {
@@ -195,13 +203,18 @@ std::variant<RunOptions, std::string> LoadScenario(const std::string& place, std
   if (place.empty()) return DrawOptions(seed, strict);
   std::error_code error;
   const fs::path file = fs::exists(place, error) ? fs::path(place) : Folder() / (place + ".toml");
-  if (!fs::exists(file, error)) return "no such scenario: " + place;
+  if (!fs::exists(file, error))
+    return "there is no scenario and no file " + place + "; see once-sim list";
+  if (fs::is_directory(file, error)) return "cannot read the file " + place;
   RunOptions options;
   try {
     const toml::table root = toml::parse_file(file.string());
     options = DrawOptions(seed, root["strict"].value_or(strict));
     options.scenario = place;
     Apply(root, options);
+  } catch (const toml::parse_error& wrong) {
+    return file.string() + ": " + std::string(wrong.description()) + " (line " +
+           std::to_string(wrong.source().begin.line) + ")";
   } catch (const std::exception& wrong) {
     return file.string() + ": " + wrong.what();
   }

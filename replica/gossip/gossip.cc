@@ -72,6 +72,14 @@ void Gossip::SetDurable() {
   if (durable_ == flushed_) return;
   durable_ = flushed_;
   ++durable_changes_;
+  // Of a stream that was closed nobody lacks anything.
+  const auto is_closed = [this](const auto& note) {
+    return !durable_.Find(note.first.first, note.first.second);
+  };
+  for (auto& [name, peer] : peers_) {
+    std::erase_if(peer.behind_since_us, is_closed);
+    std::erase_if(peer.sent, is_closed);
+  }
 }
 
 // Beyond a bound the last entry stands for more frames: its age is then said too high, not too low.
@@ -224,12 +232,6 @@ void Gossip::SendWhatIsLacking(const std::string& name) {
 // sent again from where the peer says it is.
 void Gossip::AddFrames(const std::string& name, Peer& peer, GossipMessage& message) {
   if (peer.lacks_nothing == MomentsOf(peer)) return;
-  // Of a stream that was closed meanwhile it lacks nothing.
-  const auto is_closed = [this](const auto& note) {
-    return !durable_.Find(note.first.first, note.first.second);
-  };
-  std::erase_if(peer.behind_since_us, is_closed);
-  std::erase_if(peer.sent, is_closed);
   const std::int64_t now_us = NowMicros();
   std::size_t room = options_.window_bytes;
   for (const auto& [stream, have] : durable_) {

@@ -2,6 +2,7 @@
 
 #include <boost/asio/connect.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/use_future.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <chrono>
@@ -24,17 +25,24 @@ std::variant<HttpCallResult, std::string> CallHttp(const std::string& url, std::
     boost::asio::io_context context;
     beast::tcp_stream stream(context);
     stream.expires_after(std::chrono::seconds(10));
-    stream.connect(tcp::resolver(context).resolve(host, url.substr(colon + 1)));
+    // The deadline holds for asynchronous calls only.
+    const auto wait = [&context](auto future) {
+      context.restart();
+      context.run();
+      future.get();
+    };
+    const auto places = tcp::resolver(context).resolve(host, url.substr(colon + 1));
+    wait(stream.async_connect(places, boost::asio::use_future));
     http::request<http::string_body> request(http::string_to_verb(method), std::string(path), 11);
     request.set(http::field::host, host);
     request.set(http::field::authorization, "Bearer " + std::string(key));
     request.set(http::field::content_type, "application/json");
     request.body() = std::string(body);
     request.prepare_payload();
-    http::write(stream, request);
+    wait(http::async_write(stream, request, boost::asio::use_future));
     beast::flat_buffer buffer;
     http::response<http::string_body> response;
-    http::read(stream, buffer, response);
+    wait(http::async_read(stream, buffer, response, boost::asio::use_future));
     return HttpCallResult{static_cast<int>(response.result_int()), response.body()};
   } catch (const boost::system::system_error& error) {
     return url + ": " + error.code().message();

@@ -64,7 +64,7 @@ std::variant<Credentials, std::string> LoadCredentials(const std::string& path) 
   if (!file && !std::filesystem::exists(path)) return Credentials();
   std::ostringstream text;
   text << file.rdbuf();
-  if (!file) return "cannot read " + path;
+  if (!file || std::filesystem::is_directory(path)) return "cannot read the file " + path;
   auto parsed = Credentials::Parse(text.str());
   if (auto* error = std::get_if<std::string>(&parsed)) return path + ": " + *error;
   return parsed;

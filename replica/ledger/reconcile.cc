@@ -114,28 +114,30 @@ void Ledger::Reconcile(const std::string& hash, Slot& slot, const Stamp& stamp, 
     for (const Claim& claim : slot.claims())
       if (claim.region() == options_.region && claim.state() == SUPERSEDED)
         tables_.ShipClaim(hash, claim.run_id());
-  const std::vector<Loss> losses = NewLosses(slot, options_.region, stamp.now_ms);
-  for (const Loss& loss : losses) Lose(hash, slot, loss, stamp, answer);
-  if (!MutationOn("losses-not-persisted")) RecordLosses(slot, losses);
+  for (const Loss& loss : NewLosses(slot, options_.region, stamp.now_ms)) {
+    Lose(hash, slot, loss, stamp, answer);
+    // Before the next one, which may throw.
+    if (!MutationOn("losses-not-persisted")) RecordLosses(slot, {loss});
+  }
 }
 
 void Ledger::Lose(const std::string& hash, const Slot& slot, const Loss& loss, const Stamp& stamp,
                   Answer& answer) {
-  auto run = tables_.FindRun(loss.run_id());  // first: it may throw, and then nothing is counted
-  Head& head = tables_.head();
-  head.set_conflicts(head.conflicts() + 1);
+  auto run = tables_.FindRun(loss.run_id());
   // A loser is a success; only a run may still go on.
   const bool had_completed = !run || run->status() == RUN_COMPLETED;
-  if (run) {
-    const EffectContext context{tables_,       stamp, options_.region,
-                                loss.run_id(), 1,     options_.run_retention_ms};
-    run->set_completed_before(had_completed);
-    if (MutationOn("cancel-twice")) CancelRunNow(*run, kLossReason, context);
-    if (run->status() != RUN_CANCELLED || MutationOn("cancel-twice"))
-      CancelRunNow(*run, kLossReason, context);
-    answer.cancelled_runs.push_back(loss.run_id());
-  }
   KeepLoss(hash, slot, loss, had_completed, stamp, answer);
+  // Nothing was changed by what may throw, and from here on nothing throws.
+  Head& head = tables_.head();
+  head.set_conflicts(head.conflicts() + 1);
+  if (!run) return;
+  const EffectContext context{tables_,       stamp, options_.region,
+                              loss.run_id(), 1,     options_.run_retention_ms};
+  run->set_completed_before(had_completed);
+  if (MutationOn("cancel-twice")) CancelRunNow(*run, kLossReason, context);
+  if (run->status() != RUN_CANCELLED || MutationOn("cancel-twice"))
+    CancelRunNow(*run, kLossReason, context);
+  answer.cancelled_runs.push_back(loss.run_id());
 }
 
 Answer Ledger::Reassert_(const Reassert& reassert, const Stamp& stamp) {

@@ -28,7 +28,8 @@ std::variant<Development, std::string> FindDevelopment(const std::string& direct
   text << std::ifstream(home / "credentials.json").rdbuf();
   std::string error;
   const auto list = ParseJson(text.str(), error);
-  if (!list || !list->is_array()) return "cannot read .once/credentials.json";
+  if (!list || !list->is_array())
+    return "the development cluster has no readable .once/credentials.json: run ./ops/up";
   for (const auto& entry : list->as_array())
     if (entry.is_object() && entry.as_object().contains("tenant") &&
         entry.at("tenant") == "admin" && entry.at("key").is_string())

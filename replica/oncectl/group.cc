@@ -8,6 +8,7 @@
 #include <memory>
 #include <set>
 
+#include "replica/config.h"
 #include "replica/io/http_call.h"
 #include "replica/oncectl/development.h"
 
@@ -50,14 +51,28 @@ int Fail(const std::string& why) {
   return 1;
 }
 
-// Without --url, the development cluster. Empty, or what is missing.
+// Empty, or what is wrong with the URL of a node.
+std::string WrongUrl(const std::string& url) {
+  constexpr std::string_view kScheme = "http://";
+  if (url.starts_with("https://"))
+    return url +
+           ": oncectl speaks plain HTTP; over TLS send the same to /v1/cluster, for example "
+           "with curl";
+  if (url.starts_with(kScheme))
+    if (const auto address = ParseAddress(url.substr(kScheme.size())); address && address->port)
+      return "";
+  return url + " is not of the form http://ADDRESS:PORT";
+}
+
+// Without --url, the development cluster, whose administrator's key serves where none is given.
+// Empty, or what is missing.
 std::string FindNodes(GroupOptions& options) {
   if (!options.urls.empty()) return "";
   auto found = FindDevelopment(".");
   if (auto* error = std::get_if<std::string>(&found)) return *error;
   const auto& cluster = std::get<Development>(found);
   for (const auto& [region, url] : cluster.urls) options.urls.push_back(url);
-  options.key = cluster.admin_key;
+  if (options.key.empty()) options.key = cluster.admin_key;
   return "";
 }
 
@@ -127,7 +142,11 @@ int NoView(const std::vector<View>& views) {
   if (refused == 401 || refused == 403)
     return Fail("the key was refused (" + std::to_string(refused) +
                 "): --key or ONCE_KEY must be an administrator's");
-  return Fail(refused ? "no node told what it sees" : "no node could be reached");
+  if (refused == 404)
+    return Fail(
+        "there is no strict group: its nodes have a [[strict]] rule in their configuration");
+  if (refused) return Fail("no node told what it sees");
+  return Fail("no node could be reached: are they up, and is this where they listen, without TLS?");
 }
 
 bool NoneTold(const std::vector<View>& views) {
@@ -168,11 +187,15 @@ int ShowNodes(GroupOptions& options, bool names) {
 
 int Found(GroupOptions& options) {
   if (const std::string error = FindNodes(options); !error.empty()) return Fail(error);
+  const std::vector<View> views = AskAll(options);
+  if (NoneTold(views)) return NoView(views);
   json::array founders;
-  for (const View& view : AskAll(options)) {
-    if (!view.error.empty()) return Fail(view.error);
+  for (const View& view : views) {
+    if (!view.error.empty()) return Fail(view.error + ": all must be up to found the group");
     // One that was emptied would found a second group with the names of the first.
-    if (!view.Members().empty()) return Fail(view.Text("member") + " belongs to a group already");
+    if (!view.Members().empty())
+      return Fail(view.Text("member") +
+                  " belongs to a group already: see oncectl members; others join by oncectl add");
     founders.emplace_back(view.Text("member"));
   }
   const std::string change = json::serialize(json::object{{"found", founders}});
@@ -204,7 +227,10 @@ int Change(GroupOptions& options, const std::string& kind) {
   if (NoneTold(views)) return NoView(views);
   const auto leader = std::find_if(views.begin(), views.end(),
                                    [](const View& view) { return view.Text("role") == "leader"; });
-  if (leader == views.end()) return Fail("none of these nodes leads");
+  if (leader == views.end())
+    return Fail(
+        "none of these nodes leads: name the leader's too with --url, or wait until there "
+        "is one; see oncectl members");
   std::string member = options.member;
   if (member.find('/') == std::string::npos) {
     const auto names = MembersIn(member, kind == "add", *leader, views);
@@ -225,9 +251,14 @@ void AddGroup(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<GroupOptions>();
   const auto add = [&app, options](const char* name, const char* text) {
     CLI::App* command = app.add_subcommand(name, text);
-    command->add_option("--url", options->urls,
-                        "A node, as http://ADDRESS:PORT; more than one may be given");
-    command->add_option("--key", options->key, "An administrator's key")->envname("ONCE_KEY");
+    command
+        ->add_option("--url", options->urls,
+                     "A node, as http://ADDRESS:PORT; more than one may be given")
+        ->check(WrongUrl);
+    command
+        ->add_option("--key", options->key,
+                     "An administrator's key; the development cluster has one of its own")
+        ->envname("ONCE_KEY");
     return command;
   };
   add("members", "Show the strict group, a line for each node, by the members' names")

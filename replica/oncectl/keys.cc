@@ -36,7 +36,7 @@ int Create(const KeyOptions& options) {
   NewKey made = MakeKey(options.tenant, options.actor, options.scopes);
   credentials.Add(made.credential);
   if (const std::string why = SaveCredentials(options.file, credentials); !why.empty())
-    return Fail(why);
+    return Fail(why + "; --file names the node's credentials file");
   std::cout << made.key << "\n";
   std::cerr << "Made " << made.credential.id << " for tenant " << options.tenant
             << ". The key is shown only now; the file keeps its hash.\n"
@@ -44,8 +44,12 @@ int Create(const KeyOptions& options) {
   return 0;
 }
 
+int NoFile(const KeyOptions& options) {
+  return Fail("there is no file " + options.file + ": --file names the node's credentials file");
+}
+
 int List(const KeyOptions& options) {
-  if (!std::filesystem::exists(options.file)) return Fail("there is no file " + options.file);
+  if (!std::filesystem::exists(options.file)) return NoFile(options);
   auto loaded = LoadCredentials(options.file);
   if (auto* error = std::get_if<std::string>(&loaded)) return Fail(*error);
   std::printf("%-18s %-16s %-16s %-20s %-26s %s\n", "ID", "TENANT", "ACTOR", "SCOPES", "CREATED",
@@ -63,10 +67,13 @@ int List(const KeyOptions& options) {
 }
 
 int Revoke(const KeyOptions& options) {
+  if (!std::filesystem::exists(options.file)) return NoFile(options);
   auto loaded = LoadCredentials(options.file);
   if (auto* error = std::get_if<std::string>(&loaded)) return Fail(*error);
   auto& credentials = std::get<Credentials>(loaded);
-  if (!credentials.Revoke(options.id)) return Fail("no active credential has the id " + options.id);
+  if (!credentials.Revoke(options.id))
+    return Fail("no active credential in " + options.file + " has the id " + options.id +
+                "; see oncectl keys list");
   if (const std::string why = SaveCredentials(options.file, credentials); !why.empty())
     return Fail(why);
   std::cout << "Revoked " << options.id << ".\n" << kReloadHint;

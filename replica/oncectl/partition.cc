@@ -37,6 +37,12 @@ std::string Join(const std::vector<std::string>& names) {
   return text;
 }
 
+int NoSuchRegion(const std::string& name, const Development& cluster) {
+  std::vector<std::string> names;
+  for (const auto& [region, url] : cluster.urls) names.push_back(region);
+  return Fail("the development cluster has no region " + name + ", only " + Join(names));
+}
+
 // With an empty body a question, otherwise what shall hold from now on.
 CutSet AskCut(const Development& cluster, const std::string& region, const std::string& body) {
   const auto result = CallHttp(cluster.urls.at(region), body.empty() ? "GET" : "PUT",
@@ -76,7 +82,7 @@ int Partition(const PartitionOptions& options) {
   const auto& cluster = std::get<Development>(found);
   for (const auto* side : {&options.one, &options.other})
     for (const std::string& name : *side)
-      if (!cluster.urls.count(name)) return Fail("the development cluster has no region " + name);
+      if (!cluster.urls.count(name)) return NoSuchRegion(name, cluster);
   for (const std::string& name : options.one)
     if (std::find(options.other.begin(), options.other.end(), name) != options.other.end())
       return Fail(name + " cannot be on both sides");

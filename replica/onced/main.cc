@@ -1,8 +1,8 @@
-// onced: one node of one region.
-#include <CLI/CLI.hpp>
-#include <cstdio>
+// onced: one node of one region. Exit 0: stopped cleanly, 1: could not start or lost its store, 2:
+// a command line or a configuration that is wrong.
 #include <iostream>
 
+#include "replica/command_line.h"
 #include "replica/io/key_file.h"
 #include "replica/io/log.h"
 #include "replica/io/node.h"
@@ -33,15 +33,17 @@ std::string Refusal(const once::Config& config) {
 }
 
 void Banner(const once::Config& config, std::uint16_t port) {
+  const bool v6 = config.listen_address.find(':') != std::string::npos;
+  const std::string host = v6 ? "[" + config.listen_address + "]" : config.listen_address;
   const std::string url = std::string(config.tls_certificate_file.empty() ? "http" : "https") +
-                          "://" + config.listen_address + ":" + std::to_string(port);
+                          "://" + host + ":" + std::to_string(port);
   once::Log(once::LogLevel::kInfo, "ready", {{"region", config.region}, {"url", url}});
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("onced: a node of Once, the dedup store that holds across regions.");
+  CLI::App app("A node of Once, the dedup store that holds across regions.", "onced");
   std::string config_path;
   bool dev = false, check = false, insecure = false, adopt = false;
   auto* config_option = app.add_option("--config", config_path, "Configuration file (TOML)");
@@ -53,26 +55,22 @@ int main(int argc, char** argv) {
   app.add_flag("--adopt-data", adopt,
                "The data directory is a copy on purpose: give it a new identity");
   app.set_version_flag("--version", std::string("onced ") + ONCE_VERSION);
-  CLI11_PARSE(app, argc, argv);
+  if (const auto ended = once::ParseCommandLine(app, argc, argv)) return *ended;
 
-  if (!dev && config_path.empty()) {
-    std::cerr << "onced: give --config FILE or --dev (see onced --help)\n";
-    return 2;
-  }
+  const auto misused = [](const std::string& why) {
+    std::cerr << "onced: " << why << "\n";
+    return once::kMisused;
+  };
+  if (!dev && config_path.empty()) return misused("give --config FILE or --dev; see onced --help");
   once::Config config = DevelopmentConfig();
   if (!dev) {
     auto loaded = once::LoadConfig(config_path);
-    if (auto* error = std::get_if<std::string>(&loaded)) {
-      std::cerr << "onced: " << *error << "\n";
-      return 2;
-    }
+    if (auto* error = std::get_if<std::string>(&loaded)) return misused(*error);
     config = std::get<once::Config>(std::move(loaded));
   }
   config.insecure_dev = insecure;
-  if (const std::string why = Refusal(config); !why.empty()) {
-    std::cerr << "onced: " << why << "\n";
-    return 2;
-  }
+  if (const std::string why = Refusal(config); !why.empty())
+    return misused(dev ? why : config_path + ": " + why);
   if (check) {
     std::cout << "the configuration is good\n";
     return 0;

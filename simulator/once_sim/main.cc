@@ -1,12 +1,13 @@
 // once-sim: the product in a simulated world. Exit 0: all held, 1: something did not, 2: it could
 // not be run.
-#include <CLI/CLI.hpp>
+#include <charconv>
 #include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
-#include <iostream>
 #include <string>
 
+#include "replica/command_line.h"
 #include "simulator/checks.h"
 #include "simulator/history_reader.h"
 #include "simulator/once_sim/gate.h"
@@ -20,7 +21,7 @@ namespace {
 
 constexpr int kPass = 0;
 constexpr int kViolation = 1;
-constexpr int kCouldNotRun = 2;
+constexpr int kCouldNotRun = once::kMisused;
 
 struct RunArguments {
   std::uint64_t seed = 1;
@@ -28,6 +29,20 @@ struct RunArguments {
   std::string out;
   bool strict = false;
 };
+
+// The parser takes -1 for the highest number that there is, and so any that is too large.
+std::string WholeNumber(const std::string& text) {
+  std::uint64_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, number);
+  if (read.ec == std::errc() && read.ptr == end) return "";
+  return "must be a whole number of 0 to " + std::to_string(UINT64_MAX) + ", not " + text;
+}
+
+template <typename Number>
+void AddNumber(CLI::App* command, const char* name, Number& number, const char* help) {
+  command->add_option(name, number, help)->check(WholeNumber)->capture_default_str();
+}
 
 void PrintViolations(const std::vector<once::Violation>& violations) {
   for (const once::Violation& violation : violations)
@@ -84,8 +99,8 @@ int List() {
 
 int CheckFile(const std::string& path) {
   std::ifstream file(path);
-  if (!file) {
-    std::fprintf(stderr, "once-sim: cannot read %s\n", path.c_str());
+  if (!file || std::filesystem::is_directory(path)) {
+    std::fprintf(stderr, "once-sim: cannot read the file %s\n", path.c_str());
     return kCouldNotRun;
   }
   const auto read = once::ReadHistory(file);
@@ -109,15 +124,15 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   RunArguments run_arguments;
   CLI::App* run = app.add_subcommand("run", "Run one seed and say what happened");
-  run->add_option("--seed", run_arguments.seed, "Decides everything")->capture_default_str();
+  AddNumber(run, "--seed", run_arguments.seed, "Decides everything");
   run->add_option("--scenario", run_arguments.scenario, "Name or file of a scenario");
   run->add_option("--out", run_arguments.out, "Folder for results, history and report");
   run->add_flag("--strict", run_arguments.strict, "In a world with a strict group");
   once::SwarmArguments swarm_arguments;
   CLI::App* swarm = app.add_subcommand("swarm", "Run many seeds, each with its own mix of faults");
-  swarm->add_option("--seeds", swarm_arguments.seeds, "How many")->capture_default_str();
-  swarm->add_option("--first", swarm_arguments.first, "The first one")->capture_default_str();
-  swarm->add_option("--jobs", swarm_arguments.jobs, "Processes")->capture_default_str();
+  AddNumber(swarm, "--seeds", swarm_arguments.seeds, "How many");
+  AddNumber(swarm, "--first", swarm_arguments.first, "The first one");
+  AddNumber(swarm, "--jobs", swarm_arguments.jobs, "Processes");
   swarm->add_option("--scenario", swarm_arguments.scenario, "Name or file of a scenario");
   swarm->add_flag("--strict", swarm_arguments.strict, "In worlds with a strict group");
   swarm->add_flag("--keep-going", swarm_arguments.keep_going, "Do not stop at a violation");
@@ -130,22 +145,13 @@ int main(int argc, char** argv) {
   if (once::HasMutations()) {
     gate =
         app.add_subcommand("gate", "Turn every seeded bug on, one at a time: each must be found");
-    gate->add_option("--seeds", gate_arguments.seeds, "Within so many")->capture_default_str();
-    gate->add_option("--first", gate_arguments.first, "The first one")->capture_default_str();
-    gate->add_option("--jobs", gate_arguments.jobs, "Processes")->capture_default_str();
+    AddNumber(gate, "--seeds", gate_arguments.seeds, "Within so many");
+    AddNumber(gate, "--first", gate_arguments.first, "The first one");
+    AddNumber(gate, "--jobs", gate_arguments.jobs, "Processes");
     gate->add_option("--only", gate_arguments.only, "This one");
     gate->add_flag("--strict", gate_arguments.strict, "Only those of strict mode");
   }
-  const auto named = [&](CLI::App* command) { return command->check_name(argv[1]); };
-  if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(named).empty()) {
-    std::fprintf(stderr, "once-sim: there is no command %s; see once-sim --help\n", argv[1]);
-    return kCouldNotRun;
-  }
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kPass : kCouldNotRun;
-  }
+  if (const auto ended = once::ParseCommandLine(app, argc, argv)) return *ended;
   try {
     if (*run) return RunOne(run_arguments);
     if (*swarm) return once::RunSwarm(swarm_arguments);

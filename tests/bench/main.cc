@@ -7,6 +7,7 @@
 
 #include "tests/bench/loop.h"
 #include "tests/bench/phase.h"
+#include "tests/bench/program.h"
 
 namespace once::load {
 namespace {
@@ -121,10 +122,5 @@ int Main(int argc, char** argv) {
 }  // namespace once::load
 
 int main(int argc, char** argv) {
-  try {
-    return once::load::Main(argc, argv);
-  } catch (const std::exception& failure) {
-    std::fprintf(stderr, "once-load: %s\n", failure.what());
-    return 1;
-  }
+  return once::load::RunMain("once-load", once::load::Main, argc, argv);
 }

@@ -63,7 +63,7 @@ route = "pay"
 mismatch = "observe"
 )");
   EXPECT_EQ(config.region, "eu-west-1");
-  EXPECT_EQ(config.listen_address, "[::1]");
+  EXPECT_EQ(config.listen_address, "::1");
   EXPECT_EQ(config.listen_port, 9000);
   EXPECT_EQ(config.spec_profile, SpecProfile::kV17);
   EXPECT_EQ(config.route_retention_ms, 90'000'000u);

@@ -195,6 +195,32 @@ TEST(BadNetwork, S_48_WhatCannotBeReadIsNotAcknowledgedAndComesAgain) {
   EXPECT_EQ(story.ConflictsCounted(), 1u);
 }
 
+TEST(BadNetwork, S_48_ALoserWhoseRecordsCannotBeReadIsCountedOnce) {
+  for (const bool first : {true, false}) {
+    ClusterOptions options;
+    options.retention_ms = 5000;
+    Story story(options);
+    story.cluster.Partition({"eu"}, {"us", "ap"});
+    const Answer long_lived = story.Do("us", BeginCommand("acme", "k1", 1, 60'000, 3'600'000));
+    ASSERT_EQ(story.Complete("us", long_lived).kind, Answer::Kind::kDone);
+    std::vector<std::string> losers;
+    for (int i = 0; i < 2; ++i) {
+      story.Run(10'000);  // the one before is over by itself
+      losers.push_back(story.Claim("eu", "k1"));
+    }
+    const std::string record = keys::ConflictOf(LOST, first ? losers.front() : losers.back());
+    story.cluster.disk("eu").SetUnreadable(record);
+    story.cluster.Heal();
+    story.Run(3000);
+    EXPECT_EQ(story.ConflictsCounted(), first ? 0u : 1u);
+    story.cluster.disk("eu").SetReadable(record);
+    ASSERT_TRUE(story.RunUntilQuiet());
+    EXPECT_EQ(story.Survivor("k1"), long_lived.claim.run_id());
+    EXPECT_EQ(story.ConflictsCounted(), 2u);
+    EXPECT_EQ(story.Conflicts("eu").size(), 2u);
+  }
+}
+
 TEST(Backlog, S_12_APeerThatWasAwayBeyondTheJournalsBoundHearsEverythingAgain) {
   ClusterOptions options;
   options.gossip.journal_changes_max = 5;

@@ -1,6 +1,9 @@
-// onced and oncectl as an operator types them.
+// onced, oncectl and ops/up as an operator types them.
 #include <gmock/gmock.h>
+#include <unistd.h>
 
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/json.hpp>
 #include <csignal>
 #include <filesystem>
@@ -38,6 +41,66 @@ TEST(CommandLine, NoConfigurationIsExitCode2) {
   EXPECT_THAT(missing.err, HasSubstr("/nonexistent/once.toml"));
 }
 
+struct Mistake {
+  std::vector<std::string> line;
+  std::vector<std::string> message;
+};
+
+TEST(CommandLine, AMistakeIsExitCode2AndNamedWithTheHelpToAskFor) {
+  const std::vector<Mistake> mistakes = {
+      {{"onced", "--no-such-option"}, {"onced: ", "--no-such-option", "see onced --help"}},
+      {{"onced", "--config"}, {"onced: --config", "see onced --help"}},
+      {{"onced", "--config", "."}, {"cannot read the file ."}},
+      {{"oncectl"}, {"oncectl: ", "see oncectl --help"}},
+      {{"oncectl", "nonsense"}, {"oncectl: there is no command nonsense; see oncectl --help"}},
+      {{"oncectl", "keys"}, {"oncectl keys: ", "see oncectl keys --help"}},
+      {{"oncectl", "keys", "nonsense"}, {"there is no command nonsense; see oncectl keys --help"}},
+      {{"oncectl", "keys", "create"}, {"--tenant is required; see oncectl keys create --help"}},
+      {{"oncectl", "status", "--url", "https://127.0.0.1:8101"}, {"speaks plain HTTP", "curl"}},
+      {{"oncectl", "status", "--url", "127.0.0.1:8101"}, {"127.0.0.1:8101", "http://ADDRESS:PORT"}},
+      {{"oncectl", "status", "--url", "http://127.0.0.1"}, {"http://ADDRESS:PORT"}},
+      {{"oncectl", "status", "--url", "http://127.0.0.1:99999"}, {"http://ADDRESS:PORT"}},
+      {{"once-sim", "nonsense"}, {"once-sim: there is no command nonsense; see once-sim --help"}},
+      {{"once-sim", "run", "--seed", "-1"}, {"--seed", "-1", "see once-sim run --help"}},
+      {{"once-sim", "swarm", "--seeds", "-3"}, {"--seeds", "-3", "whole number"}},
+      {{"once-sim", "swarm", "--first", "99999999999999999999"}, {"--first", "whole number"}},
+      {{"once-sim", "swarm", "--jobs", "many"}, {"--jobs", "many", "whole number"}},
+      {{"once-sim", "swarm", "--seeds", "0"}, {"--seeds", "at least 1"}},
+      {{"once-sim", "run", "--scenario", "nonsense"}, {"nonsense", "see once-sim list"}},
+      {{"once-sim", "run", "--scenario", "."}, {"cannot read the file ."}},
+      {{"once-sim", "check-history", "."}, {"cannot read the file ."}},
+      {{"once-sim", "check-history", "none"}, {"cannot read the file none"}}};
+  const ScratchDirectory scratch;
+  for (const auto& [line, message] : mistakes) {
+    std::vector<std::string> arguments = line;
+    arguments.front() = ProgramPath(line.front());
+    const ProgramResult result = RunProgram(arguments, scratch.path());
+    SCOPED_TRACE(testing::PrintToString(line));
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_EQ(result.out, "");
+    for (const std::string& part : message) EXPECT_THAT(result.err, HasSubstr(part));
+  }
+}
+
+TEST(CommandLine, AScenarioThatMeansNothingIsNamedWithItsPlace) {
+  const ScratchDirectory scratch;
+  const std::string file = scratch / "world.toml";
+  const auto run = [&](const std::string& text) {
+    WriteFile(file, text);
+    const ProgramResult result = RunProgram({ProgramPath("once-sim"), "run", "--scenario", file});
+    EXPECT_EQ(result.exit_code, 2) << text;
+    EXPECT_THAT(result.err, HasSubstr(file));
+    return result.err;
+  };
+  EXPECT_THAT(run("about = \"x\"\n= 3\n"), HasSubstr("line 2"));
+  EXPECT_THAT(run("cals = 3\n"), HasSubstr("unknown option cals"));
+  EXPECT_THAT(run("[workload]\ncals = 3\n"), HasSubstr("unknown option workload.cals"));
+  EXPECT_THAT(run("workload = 3\n"), HasSubstr("[workload]"));
+  EXPECT_THAT(run("[fault]\nkind = \"crash\"\n"), HasSubstr("[[fault]]"));
+  EXPECT_THAT(run("[[fault]]\nkind = \"crash\"\nregion = \"us\"\nfrom = 3\n"),
+              HasSubstr("unknown option fault.from"));
+}
+
 struct BadConfig {
   const char* name;
   const char* text;
@@ -69,11 +132,15 @@ INSTANTIATE_TEST_SUITE_P(
         BadConfig{"Syntax", "[node]\ndata_dir = \n", {"line 2"}},
         BadConfig{"Negative", "[limits]\nconnections_max = -1\n", {"connections_max", "line 2"}},
         BadConfig{"Section", "[nodes]\nregion = \"us\"\n", {"nodes"}},
+        BadConfig{"NoSection", "region = \"us\"\n", {"\"region\" stands in no section", "line 1"}},
         BadConfig{"Listen", "[node]\nlisten = \"8100\"\n", {"listen", "8100"}},
+        BadConfig{
+            "ListenName", "[node]\nlisten = \"host:8100\"\n", {"IP-ADDRESS:PORT", "host:8100"}},
+        BadConfig{"Region", "[node]\nregion = \"US East\"\n", {"region", "a-z", "US East"}},
         BadConfig{"Retention", "[retention]\nroutes_seconds = 60\n", {"routes_seconds"}},
         BadConfig{"HalfTls", "[tls]\ncertificate_file = \"c\"\n", {"key_file"}},
-        BadConfig{"NoData", "[auth]\ncredentials_file = \"k\"\n", {"data_dir"}},
-        BadConfig{"NoKeys", "[node]\ndata_dir = \"d\"\n", {"credentials_file"}}),
+        BadConfig{"NoData", "[auth]\ncredentials_file = \"k\"\n", {"once.toml", "data_dir"}},
+        BadConfig{"NoKeys", "[node]\ndata_dir = \"d\"\n", {"once.toml", "credentials_file"}}),
     [](const auto& config) { return config.param.name; });
 
 TEST(CommandLine, CheckConfigOfAGoodFileStartsNothing) {
@@ -122,6 +189,45 @@ TEST(CommandLine, DevMakesCredentialsAndServesThem) {
   EXPECT_EQ(dev.WaitExit(), 0);
 }
 
+/// ops/up, in a folder where there is nothing to install or build.
+ProgramResult Up(const std::string& port_base, const ScratchDirectory& scratch = {}) {
+  fs::create_directory(scratch / "ops");
+  for (const char* name : {"up", "setup"})
+    fs::copy_file(ONCE_SOURCE_DIR "/ops/" + std::string(name),
+                  scratch / (std::string("ops/") + name));
+  return RunProgram({"env", "ONCE_PORT_BASE=" + port_base, scratch / "ops/up"}, scratch.path());
+}
+
+TEST(CommandLine, UpNamesAPortThatIsInUseAndTheWayOut) {
+  boost::asio::io_context context;
+  const boost::asio::ip::tcp::acceptor taken(context, {boost::asio::ip::address_v4::loopback(), 0});
+  const int port = taken.local_endpoint().port();
+  const ProgramResult result = Up(std::to_string(port - 1));
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err, HasSubstr("Port " + std::to_string(port) + " is in use"));
+  EXPECT_THAT(result.err, HasSubstr("ONCE_PORT_BASE=9100 ./ops/up"));
+  EXPECT_THAT(result.err, Not(HasSubstr("Building"))) << "known before minutes have passed";
+}
+
+TEST(CommandLine, UpLeavesAClusterAloneThatRunsOnOtherPorts) {
+  const ScratchDirectory scratch;
+  fs::create_directory(scratch / ".once");
+  WriteFile(scratch / ".once/us.pid", std::to_string(::getpid()) + "\n");
+  WriteFile(scratch / ".once/us.toml", "[node]\nlisten = \"127.0.0.1:8101\"\n");
+  const ProgramResult result = Up("9100", scratch);
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err, HasSubstr("Node us is already running"));
+  EXPECT_THAT(result.err, HasSubstr("on another port; stop it with ./ops/down"));
+}
+
+TEST(CommandLine, UpRefusesPortsThatAreNone) {
+  for (const char* base : {"http", "-1", "70000", "65433", "1e3", "0"}) {
+    const ProgramResult result = Up(base);
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_THAT(result.err, HasSubstr("ONCE_PORT_BASE must be a number"));
+  }
+}
+
 class Keys : public testing::Test {
  protected:
   ProgramResult Oncectl(std::vector<std::string> arguments) {
@@ -160,7 +266,11 @@ TEST_F(Keys, CreatedListedUsedAndRevoked) {
 }
 
 TEST_F(Keys, WrongUseIsAnError) {
-  EXPECT_EQ(Oncectl({"list"}).exit_code, 1) << "there is no file";
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"list"}, {"revoke", "key_none"}}) {
+    EXPECT_EQ(Oncectl(arguments).exit_code, 1);
+    EXPECT_THAT(Oncectl(arguments).err, HasSubstr("there is no file " + node_.keys_file()));
+  }
   EXPECT_NE(Oncectl({"create"}).exit_code, 0) << "no tenant";
   EXPECT_NE(Oncectl({"create", "--tenant", ""}).exit_code, 0) << "no tenant either";
   EXPECT_NE(Oncectl({"create", "--tenant", "acme", "--scopes", "everything"}).exit_code, 0);

@@ -1,6 +1,7 @@
 // oncectl beside running nodes: the switch that cuts a development cluster, and the strict group.
 #include <gmock/gmock.h>
 
+#include <csignal>
 #include <filesystem>
 
 #include "tests/system/strict_cluster.h"
@@ -76,6 +77,23 @@ TEST_F(DevelopmentCluster, ARegionIsNotCutOffFromItself) {
   EXPECT_THAT(Cuts(), HasSubstr(R"({"region":"eu","cutFrom":[]})"));
 }
 
+TEST_F(DevelopmentCluster, ARegionThatItDoesNotHaveIsAnsweredWithThoseItHas) {
+  const ProgramResult result = Run({"partition", "us", "--from", "mars"});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err, HasSubstr("no region mars, only ap, eu, us"));
+}
+
+TEST_F(DevelopmentCluster, AKeyThatIsGivenWinsOverItsOwn) {
+  EXPECT_THAT(Run({"status"}).err, HasSubstr("there is no strict group")) << "it may ask";
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{ProgramPath("oncectl"), "status", "--key", "once_wrong"},
+        {"env", "ONCE_KEY=once_wrong", ProgramPath("oncectl"), "status"}}) {
+    const ProgramResult result = RunProgram(arguments, scratch_.path());
+    EXPECT_EQ(result.exit_code, 1);
+    EXPECT_THAT(result.err, HasSubstr("the key was refused (401)"));
+  }
+}
+
 TEST_F(DevelopmentCluster, WhatWaitsForAPeerThatIsDownIsOnTheMetricsPage) {
   cluster_.node("ap").Kill();
   EXPECT_TRUE(
@@ -105,12 +123,16 @@ TEST(Operator, AKeyWithoutRightsIsToldApartFromNodesThatAreNotThere) {
     EXPECT_EQ(result.out, "") << "no header without a line";
     return result.err;
   };
-  for (const char* command : {"status", "members", "transfer"}) {
+  for (const char* command : {"status", "members", "found", "transfer"}) {
     EXPECT_THAT(ask("once_wrong", command), HasSubstr("the key was refused (401)"));
     EXPECT_THAT(ask(tenant, command), HasSubstr("the key was refused (403)"));
   }
+  const std::string admin = node.AddKey("ops", "operator", {"admin"});
+  node.Signal(SIGHUP);
+  EXPECT_TRUE(WaitUntil(
+      [&] { return ask(admin, "status").find("there is no strict group") != std::string::npos; }));
   node.Kill();
-  for (const char* command : {"status", "members", "transfer"})
+  for (const char* command : {"status", "members", "found", "transfer"})
     EXPECT_THAT(ask(tenant, command), HasSubstr("no node could be reached"));
 }
 

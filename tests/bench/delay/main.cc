@@ -11,6 +11,8 @@
 #include <memory>
 #include <string>
 
+#include "tests/bench/program.h"
+
 namespace once::load {
 namespace {
 
@@ -130,10 +132,5 @@ int Main(int argc, char** argv) {
 }  // namespace once::load
 
 int main(int argc, char** argv) {
-  try {
-    return once::load::Main(argc, argv);
-  } catch (const std::exception& failure) {
-    std::fprintf(stderr, "once-delay: %s\n", failure.what());
-    return 1;
-  }
+  return once::load::RunMain("once-delay", once::load::Main, argc, argv);
 }
