@@ -25,6 +25,7 @@ namespace {
 
 constexpr int kOpenFilesMax = 256;
 constexpr std::size_t kBehind = 8;
+constexpr std::size_t kLogPerBuffer = 2;
 constexpr int kTablesNice = 10;
 // Of what is in the tables, forgotten for each put or delete: no standstill for thousands at once.
 constexpr std::size_t kDropsPerOp = 4;
@@ -145,7 +146,7 @@ rocksdb::WriteBatch NewestOf(std::vector<const KvBatch::Op*> ops) {
   return writes;
 }
 
-rocksdb::Status Apply(rocksdb::DB& db, rocksdb::WriteBatch& writes, std::uint64_t last_batch) {
+rocksdb::Status WriteTo(rocksdb::DB& db, rocksdb::WriteBatch& writes, std::uint64_t last_batch) {
   std::string number;
   AppendNumber(number, last_batch);
   rocksdb::WriteOptions unlogged;
@@ -213,7 +214,7 @@ std::optional<std::string> RocksStore::Recover() {
   const auto apply = [&](std::string_view payload, std::uint64_t last_batch) {
     rocksdb::WriteBatch writes(payload.size());
     ReadPayload(payload, writes);
-    if (status.ok()) status = Apply(*db_, writes, last_batch);
+    if (status.ok()) status = WriteTo(*db_, writes, last_batch);
   };
   if (auto error = log_->Replay(batch_, applied.has_value(), apply)) return error;
   batch_ = std::max(batch_, log_->last_batch());
@@ -265,13 +266,12 @@ bool RocksStore::HasSpace() {
 KvStatus RocksStore::Write(KvBatch batch) {
   if (failed_) return KvStatus::kFailed;
   if (batch.empty()) return KvStatus::kOk;
-  if (tables_full_) {
-    if (tables_tasks_ == 0) PostToTables([this] { ApplyAll(); });
-    return KvStatus::kFull;
-  }
-  if (!HasSpace()) return KvStatus::kFull;
   pending_.DropFirst(applied_, kDropsPerOp * batch.ops().size());
   log_->Reclaim(flush_watch_->flushed());
+  if (tables_full_ || !HasSpace()) {
+    Apply(true);  // what the tables have on disk, the log need not keep
+    return KvStatus::kFull;
+  }
   const std::size_t bytes = unsynced_bytes_ + PayloadBytes(batch);
   if (const rocksdb::Status status = log_->Reserve(bytes); !status.ok()) {
     if (status.IsNoSpace()) return KvStatus::kFull;
@@ -308,7 +308,7 @@ void RocksStore::Sync(std::function<void(KvStatus)> done) {
     return;
   }
   syncing_ = true;
-  ApplySoon();
+  if (logged_->ops >= options_.apply_ops || logged_->bytes >= options_.apply_bytes) Apply(false);
   const bool brief = unsynced_bytes_ < kInlineSyncBytesMax;
   const bool behind = logged_->bytes >= kBehind * options_.apply_bytes;
   Work work = TakeWork();
@@ -322,11 +322,12 @@ void RocksStore::Sync(std::function<void(KvStatus)> done) {
   boost::asio::post(*sync_thread_, std::move(task));
 }
 
-void RocksStore::ApplySoon() {
-  const bool enough = logged_->ops >= options_.apply_ops || logged_->bytes >= options_.apply_bytes;
-  if (!enough || tables_tasks_ > 0) return;
-  PostToTables(
-      [this, works = std::exchange(*logged_, {}).works]() mutable { ApplyAlso(std::move(works)); });
+void RocksStore::Apply(bool flush) {
+  if (applying_.exchange(true)) return;
+  PostToTables([this, flush, works = std::exchange(*logged_, {}).works]() mutable {
+    ApplyAlso(std::move(works), flush);
+    applying_ = false;
+  });
 }
 
 void RocksStore::PostToTables(std::function<void()> task) {
@@ -334,22 +335,17 @@ void RocksStore::PostToTables(std::function<void()> task) {
     tables_thread_ = std::make_unique<boost::asio::thread_pool>(1);
     boost::asio::post(*tables_thread_, [] { setpriority(PRIO_PROCESS, 0, kTablesNice); });
   }
-  ++tables_tasks_;
-  boost::asio::post(*tables_thread_, [this, task = std::move(task)] {
-    task();
-    --tables_tasks_;
-  });
+  boost::asio::post(*tables_thread_, std::move(task));
 }
 
 std::optional<std::int64_t> RocksStore::Append(const Work& work) {
+  if (!work.place.segment) return failed_ ? std::nullopt : std::optional<std::int64_t>(0);
   const auto began = std::chrono::steady_clock::now();
-  if (work.place.segment) {
-    std::string payload;
-    payload.reserve(work.place.payload_bytes);
-    for (const auto& batch : work.batches) AppendPayload(payload, *batch);
-    const rocksdb::Status status = WriteAheadLog::Append(work.place, payload);
-    if (!status.ok()) Latch("sync: " + status.ToString());
-  }
+  std::string payload;
+  payload.reserve(work.place.payload_bytes);
+  for (const auto& batch : work.batches) AppendPayload(payload, *batch);
+  const rocksdb::Status status = WriteAheadLog::Append(work.place, payload);
+  if (!status.ok()) Latch("sync: " + status.ToString());
   const std::int64_t sync_us = std::chrono::duration_cast<std::chrono::microseconds>(
                                    std::chrono::steady_clock::now() - began)
                                    .count();
@@ -369,9 +365,24 @@ void RocksStore::AppendAndReport(Work work, std::function<void(KvStatus)> done) 
   });
 }
 
-void RocksStore::ApplyAlso(std::vector<Work> works) {
+void RocksStore::ApplyAlso(std::vector<Work> works, bool flush) {
+  for (const Work& work : works) unflushed_bytes_ += work.place.payload_bytes;
   std::move(works.begin(), works.end(), std::back_inserter(unapplied_));
   ApplyAll();
+  if (last_flushed_ != flush_watch_->flushed()) {
+    last_flushed_ = flush_watch_->flushed();
+    unflushed_bytes_ = 0;
+  }
+  if (flush || unflushed_bytes_ >= kLogPerBuffer * options_.write_buffer_bytes) Flush();
+}
+
+void RocksStore::Flush() {
+  unflushed_bytes_ = 0;
+  rocksdb::FlushOptions options;
+  options.wait = false;
+  options.allow_write_stall = true;  // it is this thread that would wait
+  // One that fails is tried again by RocksDB itself, or with the next.
+  db_->Flush(options).PermitUncheckedError();
 }
 
 void RocksStore::ApplyAll() {
@@ -384,7 +395,7 @@ void RocksStore::ApplyAll() {
       for (const KvBatch::Op& op : batch->ops()) ops.push_back(&op);
   }
   rocksdb::WriteBatch writes = NewestOf(std::move(ops));
-  const rocksdb::Status status = Apply(*db_, writes, next_batch - 1);
+  const rocksdb::Status status = WriteTo(*db_, writes, next_batch - 1);
   // The log has it, and so has the next start; until there is room nothing more is taken.
   // (Incomplete: a compaction found none, and RocksDB does not let a write wait for it.)
   tables_full_ = status.IsNoSpace() || status.IsIncomplete();

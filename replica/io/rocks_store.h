@@ -42,6 +42,10 @@ namespace once {
 /// Every batch carries its number into the tables, so a start knows which records of the log are
 /// missing there, and adds them.
 ///
+/// A file of the log is used again when the tables on disk have what is in it. Changes of the same
+/// keys fill the log and not the tables, so the tables are also flushed when the log is twice as
+/// large as they may become in memory.
+///
 /// A full disk. Write reports kFull while less than `space_reserve_bytes` are free, when the log
 /// needs another file and there is no room for it, and while RocksDB cannot flush because there is
 /// none, which it retries by itself; in each case nothing of the batch is stored and no restart is
@@ -108,15 +112,17 @@ class RocksStore : public KvStore {
     void Add(Work work);
   };
   Work TakeWork();
-  void ApplySoon();
+  /// Gives what is logged to the tables thread, if it has nothing of that kind to do.
+  void Apply(bool flush);
   void PostToTables(std::function<void()> task);
   /// Writes to the log and syncs. On any thread, one at a time. How long it took; empty: it failed,
   /// and the store is latched.
   std::optional<std::int64_t> Append(const Work& work);
   void AppendAndReport(Work work, std::function<void(KvStatus)> done);
   // Of the tables thread.
-  void ApplyAlso(std::vector<Work> works);
+  void ApplyAlso(std::vector<Work> works, bool flush);
   void ApplyAll();
+  void Flush();
   void Latch(const std::string& reason);
 
   const std::string path_;
@@ -135,10 +141,12 @@ class RocksStore : public KvStore {
   std::unique_ptr<boost::asio::thread_pool> tables_thread_;  // the same
 
   std::vector<Work> unapplied_;             // of the tables thread, ...
-  std::uint64_t tables_batch_ = 0;          // ... as is the last batch that RocksDB has
+  std::uint64_t tables_batch_ = 0;          // ... as are the last batch that RocksDB has, ...
+  std::uint64_t unflushed_bytes_ = 0;       // ... what the log took of it since a flush, ...
+  std::uint64_t last_flushed_ = 0;          // ... which was this one
   std::atomic<std::uint64_t> applied_ = 0;  // batches, since the start
   std::atomic<bool> tables_full_ = false;   // RocksDB takes nothing until there is room
-  std::atomic<int> tables_tasks_ = 0;       // that the tables thread has to do
+  std::atomic<bool> applying_ = false;      // the tables thread is, or will be
   std::atomic<std::int64_t> smoothed_sync_us_ = 0;
   std::atomic<bool> syncing_ = false;
   std::atomic<bool> failed_ = false;

@@ -36,6 +36,7 @@ constexpr std::uint64_t kMagic = 0x31676f6c65636e6fu;  // "oncelog1"
 constexpr std::size_t kHeaderDistance = 4096;
 constexpr std::size_t kRecordsAt = 2 * kHeaderDistance;
 constexpr std::size_t kAlignment = 16;
+constexpr std::size_t kFreeMax = 8;  // files kept for the next records
 
 struct SegmentHeader {
   std::uint64_t magic;
@@ -112,6 +113,11 @@ Status WriteHeader(const Segment& segment) {
   std::memcpy(bytes.data(), &header, sizeof header);
   std::memcpy(bytes.data() + kHeaderDistance, &header, sizeof header);
   const Status status = segment.file->Write(0, bytes);
+  return status.ok() ? segment.file->Sync() : status;
+}
+
+Status Empty(const Segment& segment) {
+  const Status status = segment.file->Write(0, std::string(kRecordsAt, '\0'));
   return status.ok() ? segment.file->Sync() : status;
 }
 
@@ -201,11 +207,8 @@ std::optional<std::string> WriteAheadLog::Replay(std::uint64_t applied, bool exp
 
 Status WriteAheadLog::Restart(std::uint64_t last) {
   for (; !full_.empty(); full_.pop_front()) {
-    const std::string nothing(kRecordsAt, '\0');
-    Status status = full_.front()->file->Write(0, nothing);
-    if (status.ok()) status = full_.front()->file->Sync();
-    if (!status.ok()) return status;
-    free_.push_back(full_.front());
+    if (const Status status = Empty(*full_.front()); !status.ok()) return status;
+    Free(full_.front());
   }
   next_batch_ = last + 1;
   return Status::OK();
@@ -323,8 +326,15 @@ void WriteAheadLog::Applied(Place& place, std::uint64_t mark) {
 }
 
 void WriteAheadLog::Reclaim(std::uint64_t mark) {
-  for (; !full_.empty() && full_.front()->mark <= mark; full_.pop_front())
-    free_.push_back(full_.front());
+  for (; !full_.empty() && full_.front()->mark <= mark; full_.pop_front()) Free(full_.front());
+}
+
+// The oldest goes, so that what is left has no gap; emptied first, because a power cut may bring a
+// deleted file back. One that cannot be deleted is as good as any other.
+void WriteAheadLog::Free(std::shared_ptr<Segment> segment) {
+  free_.push_back(std::move(segment));
+  if (free_.size() <= kFreeMax || !Empty(*free_.front()).ok()) return;
+  if (env_.DeleteFile(free_.front()->path).ok()) free_.pop_front();
 }
 
 }  // namespace once

@@ -75,7 +75,8 @@ class WriteAheadLog {
   /// All records before this one are in the tables, whose count of changes was then `mark`. Only
   /// the first call for a place counts. From any thread.
   static void Applied(Place& place, std::uint64_t mark);
-  /// The tables on disk have come to `mark`: files with older records may be used again.
+  /// The tables on disk have come to `mark`: files with older records may be used again. More than
+  /// a few of them are deleted.
   void Reclaim(std::uint64_t mark);
 
  private:
@@ -86,6 +87,7 @@ class WriteAheadLog {
   static std::shared_ptr<Segment> MakeFile(rocksdb::Env& env, std::string path, std::size_t bytes,
                                            rocksdb::Status& status);
   void MakeAhead();
+  void Free(std::shared_ptr<Segment> segment);
 
   rocksdb::Env& env_;
   const std::string directory_;

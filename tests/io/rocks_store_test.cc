@@ -307,6 +307,34 @@ TEST(RocksStore, FilesOfTheLogAreUsedAgain) {
   EXPECT_EQ(CountKeys(world.store()), static_cast<std::size_t>(written) + 50);
 }
 
+// Changes of one key fill the log and not the tables; still its files are used again, and deleted
+// when there are too many.
+TEST(RocksStore, OneKeyThatChangesForEverLeavesASmallLog) {
+  RocksWorld world({.write_buffer_bytes = 64u << 10, .log_segment_bytes = 32u << 10});
+  const auto files = [&] {
+    const fs::directory_iterator log(world.path() / "log");
+    return std::distance(begin(log), end(log));
+  };
+  const auto write = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      ASSERT_EQ(PutOne(world.store(), "k", std::string(5000, static_cast<char>('a' + i % 26))),
+                KvStatus::kOk);
+      ASSERT_EQ(SyncNow(world), KvStatus::kOk);
+    }
+  };
+  write(1000);  // six fill a file
+  // Tables are flushed in the background, sooner or later.
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  do {
+    write(300);
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline) << files() << " files";
+  } while (files() > 60);
+  write(26);
+  world.Crash();
+  EXPECT_EQ(world.store().Get("k"), std::string(5000, 'z'));
+  EXPECT_LE(files(), 60);
+}
+
 TEST(RocksStore, ABatchMayBeLargerThanAFileOfTheLog) {
   RocksWorld world({.log_segment_bytes = 16u << 10});
   const std::string large(100'000, 'v');
