@@ -96,7 +96,7 @@ std::string Replica::Join(Transport& transport, const std::string& identity, con
       StrictWorld{scheduler_, tables_, commit_, clock_, transport, entropy_}, std::move(options));
   strict_->on_applied = [this](const Answer& answer) { AppliedByGroup(answer); };
   strict_->tables().SetSlotListener(slot_listener_);
-  return strict_routes_.TakeEffect(tables_, strict_->tables());
+  return strict_routes_.TakeEffect(tables_, strict_->tables(), strict_->Unapplied());
 }
 
 void Replica::SetSlotListener(std::function<void(std::string_view)> listener) {
@@ -107,6 +107,10 @@ void Replica::SetSlotListener(std::function<void(std::string_view)> listener) {
 
 bool Replica::WasStrict() {
   return !tables_.ReadRaw(keys::StrictRoutes()).value_or("").empty();
+}
+
+bool Replica::WasMember() {
+  return tables_.ReadRaw(keys::LogPromises()).has_value();
 }
 
 void Replica::AppliedByGroup(const Answer& answer) {
@@ -155,7 +159,7 @@ Stamp Replica::NextStamp() {
 
 void Replica::Submit(const Command& command, Done done) {
   if (!Answering()) return done(Unavailable());
-  if (!strict_routes_.empty() && strict_routes_.Contains(command))
+  if ((strict_ || !strict_routes_.empty()) && strict_routes_.Contains(command))
     return strict_ ? strict_->Submit(command, std::move(done)) : done(Unavailable());
   Deliver(Apply(command), std::move(done));
 }

@@ -69,6 +69,9 @@ class Replica {
 
   /// Strict routes were in force at the last start on this store.
   bool WasStrict();
+  /// This store has been part of a strict group. Without it the group would lack a voter, and what
+  /// it holds would be out of reach, whatever the routes are now.
+  bool WasMember();
 
   /// Called when a slot of either domain changes; see Tables::SetSlotListener.
   void SetSlotListener(std::function<void(std::string_view hash)> listener);

@@ -135,9 +135,11 @@ std::string Node::OpenApi() {
 
 // Before the replica starts, so that nothing it does escapes the journal; nothing is said before.
 std::string Node::OpenCluster() {
-  const bool strict = !config_.strict_routes.empty() || replica_->WasStrict();
+  const bool was_strict = replica_->WasStrict();
+  const bool strict = !config_.strict_routes.empty() || was_strict || replica_->WasMember();
   if (config_.peers.empty())
-    return strict ? "this directory has been a member of a strict group, which needs [[peer]]" : "";
+    return was_strict ? "this directory has been a member of a strict group, which needs [[peer]]"
+                      : "";
   GossipOptions gossip;
   gossip.region = config_.region;
   gossip.skew_bound_ms = config_.clock_skew_bound_ms;

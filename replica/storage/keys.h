@@ -66,8 +66,9 @@ inline std::string Event(std::string_view run_id, std::uint64_t sequence) {
 inline std::string Interrupt(std::string_view token) {
   return "i" + std::string(token);
 }
+inline constexpr const char* kWebhooks = "w";
 inline std::string Webhook(std::string_view tenant, std::string_view id) {
-  return "w" + Part(tenant) + std::string(id);
+  return kWebhooks + Part(tenant) + std::string(id);
 }
 inline std::string Policy(std::string_view tenant, std::string_view route) {
   return "p" + Part(tenant) + std::string(route);

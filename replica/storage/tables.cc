@@ -244,6 +244,14 @@ std::size_t Tables::CountWebhooks(std::string_view tenant, std::size_t limit) {
   return count;
 }
 
+void Tables::VisitWebhooks(const std::function<void(const Webhook& webhook)>& visit) {
+  Scan(keys::kWebhooks, keys::After(keys::kWebhooks),
+       [&](std::string_view, std::string_view value) {
+         visit(Parse<Webhook>(value));
+         return true;
+       });
+}
+
 std::vector<RoutePolicy> Tables::Policies() {
   std::vector<RoutePolicy> policies;
   Scan("p", keys::After("p"), [&](std::string_view, std::string_view value) {

@@ -69,6 +69,7 @@ class Tables {
   void PutWebhook(const Webhook& webhook);
   void EraseWebhook(std::string_view tenant, std::string_view id);
   std::size_t CountWebhooks(std::string_view tenant, std::size_t limit);
+  void VisitWebhooks(const std::function<void(const Webhook& webhook)>& visit);
 
   std::vector<RoutePolicy> Policies();
   void PutPolicy(const RoutePolicy& policy);

@@ -105,6 +105,9 @@ class Engine {
   virtual std::string Change(const MemberChange& change) = 0;
   virtual std::string Transfer(const std::string& member) = 0;
 
+  /// Batches that it holds and has not applied; whether they are decided it may not know.
+  virtual void VisitUnapplied(const std::function<void(const std::string& batch)>& visit) const = 0;
+
   virtual EngineStatus Status() const = 0;
   virtual bool Leads() const = 0;
   /// The region of the leader; empty: unknown.

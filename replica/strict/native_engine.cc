@@ -363,6 +363,12 @@ void NativeEngine::BeginAgainLater() {
   });
 }
 
+void NativeEngine::VisitUnapplied(const std::function<void(const std::string&)>& visit) const {
+  if (!raft_) return;
+  for (const RaftEntryPtr& entry : raft_->log().entries())
+    if (entry->index() > raft_->applied() && entry->kind() == PROPOSAL) visit(entry->data());
+}
+
 EngineStatus NativeEngine::Status() const {
   EngineStatus status;
   status.name = options_.member;

@@ -66,11 +66,27 @@ void StrictGroup::StopBy(std::int64_t deadline_us, bool led, std::function<void(
   const bool late = world_.scheduler.MonotonicMicros() >= deadline_us;
   if (late || (succeeded && requests_.size() == 0)) {
     requests_.GiveUp();
+    try {
+      state_.Store();  // the next start has less to apply
+    } catch (const KvUnreadable&) {
+      // It has the log.
+    }
     return stopped();
   }
   world_.scheduler.After(kStopLookMs, [this, alive = alive_, deadline_us, led, stopped] {
     if (*alive) StopBy(deadline_us, led, stopped);
   });
+}
+
+std::vector<Command> StrictGroup::Unapplied() const {
+  std::vector<Command> commands;
+  engine_->VisitUnapplied([&commands](const std::string& bytes) {
+    StrictBatch batch;
+    if (!batch.ParseFromString(bytes)) return;
+    for (StrictCommand& command : *batch.mutable_commands())
+      commands.push_back(std::move(*command.mutable_command()));
+  });
+  return commands;
 }
 
 void StrictGroup::Submit(const Command& command, Done done) {

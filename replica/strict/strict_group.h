@@ -79,6 +79,9 @@ class StrictGroup : private StateMachine {
   /// Called for every command that this node applies, whoever asked for it.
   std::function<void(const Answer&)> on_applied;
 
+  /// Commands that may still be applied, as after a start: the log holds them.
+  std::vector<Command> Unapplied() const;
+
   Engine& engine() { return *engine_; }
   Tables& tables() { return state_.tables(); }
   /// Requests of this node's callers that wait for their answer.

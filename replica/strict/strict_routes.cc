@@ -24,6 +24,12 @@ std::string_view Family(std::string_view endpoint) {
   return endpoint;
 }
 
+std::string About(std::string_view tenant, std::string_view endpoint) {
+  std::string text = "tenant " + std::string(tenant);
+  if (!endpoint.empty()) text += ", endpoint " + std::string(endpoint);
+  return text;
+}
+
 }  // namespace
 
 bool StrictRoutes::Contains(std::string_view tenant, std::string_view endpoint) const {
@@ -79,21 +85,36 @@ std::uint64_t StrictRoutes::Digest() const {
   return std::max<std::uint64_t>(1, XXH3_64bits(text.data(), text.size()));
 }
 
-std::string StrictRoutes::TakeEffect(Tables& best_effort, Tables& strict) const {
-  if (best_effort.ReadRaw(keys::StrictRoutes()).value_or("") == Text()) return "";
+std::string StrictRoutes::Moved(Tables& tables, bool is_strict) const {
   std::string moved;
-  const auto look = [&](Tables& tables, bool is_strict) {
-    for (int byte = 0; byte < 256 && moved.empty(); ++byte)
-      tables.VisitSlots(static_cast<std::uint8_t>(byte), [&](const std::string&, const Slot& slot) {
-        if (Contains(slot.tenant(), slot.endpoint()) != is_strict)
-          moved = "tenant " + slot.tenant() + ", endpoint " + slot.endpoint();
-      });
-  };
-  look(best_effort, false);
-  look(strict, true);
+  for (int byte = 0; byte < 256 && moved.empty(); ++byte)
+    tables.VisitSlots(static_cast<std::uint8_t>(byte), [&](const std::string&, const Slot& slot) {
+      if (Contains(slot.tenant(), slot.endpoint()) != is_strict)
+        moved = About(slot.tenant(), slot.endpoint());
+    });
+  tables.VisitWebhooks([&](const Webhook& webhook) {
+    if (Contains(webhook.tenant(), kWebhooks) != is_strict)
+      moved = About(webhook.tenant(), kWebhooks);
+  });
+  return moved;
+}
+
+std::string StrictRoutes::TakeEffect(Tables& best_effort, Tables& strict,
+                                     const std::vector<Command>& unapplied) const {
+  if (best_effort.ReadRaw(keys::StrictRoutes()).value_or("") == Text()) return "";
+  std::string moved = Moved(best_effort, false);
+  if (moved.empty()) moved = Moved(strict, true);
+  for (const Command& command : unapplied) {
+    const bool begins = command.has_begin() || command.has_mutation();
+    if (!begins || Contains(command)) continue;
+    const SlotRef& slot =
+        command.has_begin() ? command.begin().slot() : command.mutation().begin().slot();
+    moved =
+        About(command.has_begin() ? slot.tenant() : command.mutation().tenant(), slot.endpoint());
+  }
   if (!moved.empty())
-    return "[[strict]] was changed, but claims of the old mode are still kept (" + moved +
-           "): keep the old rules until they have expired";
+    return "[[strict]] was changed, but claims or webhooks of the old mode are still kept (" +
+           moved + "): keep the old rules until they have expired or are deleted";
   best_effort.PutRaw(keys::StrictRoutes(), Text());
   return "";
 }

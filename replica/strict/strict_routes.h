@@ -33,12 +33,16 @@ class StrictRoutes {
   std::uint64_t Digest() const;
 
   /// Compares with what was in force at the last start on this store. Empty and noted down for the
-  /// next, or a sentence for the operator: a claim that is still kept would change its domain. May
-  /// throw KvUnreadable.
-  std::string TakeEffect(Tables& best_effort, Tables& strict) const;
+  /// next, or a sentence for the operator: a claim or a webhook that is still kept, or that one of
+  /// the `unapplied` commands of the group's log may make, would change its domain. May throw
+  /// KvUnreadable.
+  std::string TakeEffect(Tables& best_effort, Tables& strict,
+                         const std::vector<Command>& unapplied) const;
 
  private:
   bool Contains(const Mutation& mutation) const;
+  /// What of `tables` would change its domain; empty: nothing.
+  std::string Moved(Tables& tables, bool is_strict) const;
   std::string Text() const;
 
   std::vector<StrictRoute> routes_;

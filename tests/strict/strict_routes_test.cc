@@ -71,25 +71,47 @@ class ChangedRoutes : public testing::Test {
 };
 
 TEST_F(ChangedRoutes, TakeEffectOnAnEmptyStore) {
-  EXPECT_EQ(Routes({{"vault", "*"}}).TakeEffect(best_effort_, strict_), "");
-  EXPECT_EQ(Routes({}).TakeEffect(best_effort_, strict_), "");
+  EXPECT_EQ(Routes({{"vault", "*"}}).TakeEffect(best_effort_, strict_, {}), "");
+  EXPECT_EQ(Routes({}).TakeEffect(best_effort_, strict_, {}), "");
 }
 
 TEST_F(ChangedRoutes, AreRefusedWhileABestEffortClaimWouldBecomeStrict) {
   Keep(best_effort_, "vault");
-  const std::string error = Routes({{"vault", "*"}}).TakeEffect(best_effort_, strict_);
+  const std::string error = Routes({{"vault", "*"}}).TakeEffect(best_effort_, strict_, {});
   EXPECT_NE(error.find("vault"), std::string::npos);
-  EXPECT_EQ(Routes({{"other", "*"}}).TakeEffect(best_effort_, strict_), "");
+  EXPECT_EQ(Routes({{"other", "*"}}).TakeEffect(best_effort_, strict_, {}), "");
 }
 
 TEST_F(ChangedRoutes, AreRefusedWhileAStrictClaimWouldBecomeBestEffort) {
   const StrictRoutes routes = Routes({{"vault", "*"}});
-  ASSERT_EQ(routes.TakeEffect(best_effort_, strict_), "");
+  ASSERT_EQ(routes.TakeEffect(best_effort_, strict_, {}), "");
   Keep(strict_, "vault");
-  EXPECT_NE(Routes({}).TakeEffect(best_effort_, strict_), "");
-  EXPECT_EQ(routes.TakeEffect(best_effort_, strict_), "");
+  EXPECT_NE(Routes({}).TakeEffect(best_effort_, strict_, {}), "");
+  EXPECT_EQ(routes.TakeEffect(best_effort_, strict_, {}), "");
   strict_.EraseSlot(std::string(32, 'h'));
-  EXPECT_EQ(Routes({}).TakeEffect(best_effort_, strict_), "");
+  EXPECT_EQ(Routes({}).TakeEffect(best_effort_, strict_, {}), "");
+}
+
+TEST_F(ChangedRoutes, AreRefusedWhileAWebhookWouldChangeItsMode) {
+  Webhook webhook;
+  webhook.set_tenant("vault");
+  webhook.set_id("w1");
+  best_effort_.PutWebhook(webhook);
+  EXPECT_NE(Routes({{"vault", "*"}}).TakeEffect(best_effort_, strict_, {}), "");
+  EXPECT_EQ(Routes({{"vault", "POST /v1/runs"}}).TakeEffect(best_effort_, strict_, {}), "");
+}
+
+TEST_F(ChangedRoutes, AreRefusedWhileTheLogMayHoldAClaimOfTheOldMode) {
+  const StrictRoutes routes = Routes({{"vault", "*"}});
+  ASSERT_EQ(routes.TakeEffect(best_effort_, strict_, {}), "");
+  Command command;
+  command.mutable_begin()->mutable_slot()->set_tenant("vault");
+  command.mutable_begin()->mutable_slot()->set_endpoint("POST /pay");
+  const std::string error = Routes({}).TakeEffect(best_effort_, strict_, {command});
+  EXPECT_NE(error.find("tenant vault, endpoint POST /pay"), std::string::npos) << error;
+  Command expiry;
+  expiry.mutable_expire_due();
+  EXPECT_EQ(Routes({}).TakeEffect(best_effort_, strict_, {expiry}), "");
 }
 
 }  // namespace

@@ -77,6 +77,25 @@ TEST_F(StrictRules, ANodeWithOtherRulesThanTheLeaderIsNotReadyAndIsNamed) {
   EXPECT_THAT(Status(), Not(HasSubstr("rules")));
 }
 
+// What the group decided is in the log of every member before it is in its tables.
+TEST_F(StrictRules, AreNotChangedWhileAClaimOfTheOldModeIsKept) {
+  ASSERT_TRUE(cluster_.Start());
+  ASSERT_TRUE(WaitUntil([&] { return cluster_.nodes().Acme("us").Begin("kept").status == 201; }));
+  ASSERT_TRUE(cluster_.AwaitAgreement(cluster_.regions()));
+  cluster_.nodes().node("us").Kill();
+  ASSERT_EQ(cluster_.nodes().node("eu").Stop(), 0);
+  for (const std::string region : {"us", "eu"}) {
+    NodeProcess& node = cluster_.nodes().node(region);
+    const std::string settings = node.setup.settings;
+    node.setup.settings.erase(node.setup.settings.find("[[strict]]"));
+    EXPECT_NE(node.StartAndExit(), 0) << region;
+    EXPECT_TRUE(node.Logged("[[strict]] was changed")) << node.Log();
+    EXPECT_TRUE(node.Logged("tenant acme")) << node.Log();
+    node.setup.settings = settings;
+    ASSERT_TRUE(cluster_.nodes().Start(region));
+  }
+}
+
 TEST_F(StrictRules, TheStatusOfTheGroupIsATable) {
   ASSERT_TRUE(cluster_.Start());
   const std::string table = Status();
