@@ -62,6 +62,9 @@ class Replica {
   /// nothing that a crash could take back. `failed` instead, when that can no longer be known.
   void Read(std::function<void(Tables&)> read, std::function<void()> failed);
 
+  /// False: what time it is, and so what has expired, is in doubt.
+  bool ClockSafe() { return clock_.Safe(); }
+
   /// The same for the domain that the claim or run belongs to. In the strict one it shows all that
   /// was acknowledged anywhere, and fails where the leader cannot be asked.
   void ReadAbout(std::string_view run_id, std::function<void(Tables&)> read,

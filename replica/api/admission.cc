@@ -10,6 +10,7 @@
 #include "replica/api/json_value.h"
 #include "replica/ledger/run_id.h"
 #include "replica/ledger/workflows.h"
+#include "replica/strict/strict_routes.h"
 
 namespace once {
 namespace {
@@ -63,7 +64,7 @@ bool Api::FillBegin(Call& call, Surface surface, std::string_view endpoint, Begi
 }
 
 bool Api::Replay(const Call& call, const Begin& begin) {
-  if (!replica_.Answering()) return false;
+  if (!replica_.Answering() || !replica_.ClockSafe()) return false;
   const HttpReply* reply =
       replays_.Find(begin.slot().hash(), begin.fingerprint(), replica_.NowMillis());
   if (!reply) return false;
@@ -77,7 +78,10 @@ bool Api::Replay(const Call& call, const Begin& begin) {
 void Api::KeepReplay(const Answer& answer, const std::string& fingerprint, std::uint64_t changes,
                      const HttpReply& reply) {
   if (answer.mismatched || !IsFinal(answer.claim) || changes != replays_.changes()) return;
-  replays_.Put(answer.hash, fingerprint, answer.claim.expires_ms(), reply);
+  // Another member may give a strict key to somebody else when the claim is over by its clock.
+  const std::int64_t margin_ms =
+      IsStrictRunId(answer.claim.run_id()) ? config_.clock_skew_bound_ms : 0;
+  replays_.Put(answer.hash, fingerprint, answer.claim.expires_ms() - margin_ms, reply);
 }
 
 void Api::Mutate(Call& call, Mutation mutation, std::int64_t admission_ms) {

@@ -84,6 +84,10 @@ Answer Ledger::Apply(const Command& command, Stamp stamp) {
   stamp.now_ms = std::max(stamp.now_ms, head.stamp_ms());
   head.set_stamp_ms(stamp.now_ms);
   head.set_fence(head.fence() + 1);
+  // The same floor as at a start, by the leader's clock: above what the slots' owners were given
+  // while they were best-effort, or by a group that was lost.
+  if (options_.replicated)
+    head.set_fence(std::max(head.fence(), static_cast<std::uint64_t>(stamp.now_ms) * kFencesPerMs));
   switch (command.body_case()) {
     case Command::kBegin:
       return Begin_(command.begin(), stamp);

@@ -46,16 +46,19 @@ void LeaderDuties::Round() {
   try {
     const std::int64_t due_ms = clock_.NowMillis() - skew_ms_;
     if (!state_.tables().expiry().Oldest(keys::Expiring::kSlot, due_ms, 1).empty() ||
-        !state_.tables().expiry().Oldest(keys::Expiring::kRun, due_ms, 1).empty()) {
-      Command command;
-      command.mutable_expire_due()->set_limit(kExpiryBatch);
-      proposals_.TakeOwn(std::move(command));
-    }
+        !state_.tables().expiry().Oldest(keys::Expiring::kRun, due_ms, 1).empty())
+      ExpireMore();
     // A step whose proposal was refused or lost is found again by this.
     if (++rounds_ % kRoundsBetweenLooks == 0) LookAtRuns();
   } catch (const KvUnreadable&) {
     // The next round may be able to.
   }
+}
+
+void LeaderDuties::ExpireMore() {
+  Command command;
+  command.mutable_expire_due()->set_limit(kExpiryBatch);
+  proposals_.TakeOwn(std::move(command));
 }
 
 void LeaderDuties::LookAtRuns() {

@@ -26,6 +26,8 @@ class LeaderDuties {
   void Start();
   /// This node has begun to lead.
   void TakeOver();
+  /// Not all that is due has expired yet.
+  void ExpireMore();
   /// That run changed.
   void Consider(const std::string& run_id);
   /// Leadership goes to whom has the most of the log.

@@ -126,6 +126,7 @@ void StrictGroup::Apply(std::uint64_t index, const std::string& batch) {
       [this](const StrictAsker& asker, const StrictCommand& command, const Answer& answer) {
         if (on_applied) on_applied(answer);
         if (!answer.run_id.empty()) duties_.Consider(answer.run_id);
+        if (answer.more && engine_->Leads()) duties_.ExpireMore();
         if (asker.member() != options_.member) return;
         // At the size bound the group can promise nothing new, as without a majority.
         requests_.Applied(command.request(),

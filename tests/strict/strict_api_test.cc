@@ -20,17 +20,18 @@ class StrictApi : public testing::Test {
   };
 
   StrictApi() {
-    for (const char* region : {"ap", "eu", "us"}) {
-      Config config;
-      config.region = region;
-      config.insecure_dev = true;
-      config.strict_routes = {{"dev", "*"}};
-      for (const char* peer : {"ap", "eu", "us"})
-        if (std::string(peer) != region) config.peers.push_back({peer, "127.0.0.1:1"});
-      apis_[region] =
-          std::make_unique<Api>(story_.cluster.replica(region), config, Credentials(), metrics_,
-                                [](Severity, std::string_view, std::string_view) {});
-    }
+    for (const char* region : {"ap", "eu", "us"}) MakeApi(region);
+  }
+  void MakeApi(const std::string& region) {
+    Config config;
+    config.region = region;
+    config.insecure_dev = true;
+    config.strict_routes = {{"dev", "*"}};
+    for (const char* peer : {"ap", "eu", "us"})
+      if (peer != region) config.peers.push_back({peer, "127.0.0.1:1"});
+    apis_[region] =
+        std::make_unique<Api>(story_.cluster.replica(region), config, Credentials(), metrics_,
+                              [](Severity, std::string_view, std::string_view) {});
   }
 
   Reply Ask(const std::string& region, const std::string& method, const std::string& target,
@@ -188,6 +189,52 @@ TEST_F(StrictApi, OnlyAnIdentityOfAConfiguredRegionIsAdded) {
     return Ask(leader, "POST", "/v1/cluster", "", R"({"add":")" + leader + R"(/1"})").status == 202;
   };
   EXPECT_TRUE(story_.cluster.time().RunUntil(added, 5000));
+}
+
+/// A key that was settled, is kept for two minutes, and whose answer a follower holds ready.
+class ReadyAnswer : public StrictApi {
+ protected:
+  void SetUp() override {
+    const Reply begun = Claim("eu");
+    ASSERT_EQ(begun.status, 201) << begun.body;
+    const std::string outcome = "/v1/claims/" + Text(begun.Json(), "claimId") + "/outcome";
+    ASSERT_EQ(Ask("eu", "PUT", outcome, "", R"({"status":201})", begun.headers.at("ETag")).status,
+              200);
+    for (int i = 0; i < 2; ++i) ASSERT_EQ(Claim(holder_).status, 200);
+  }
+  Reply Claim(const std::string& region) {
+    return Ask(region, "POST", "/v1/claims", "k",
+               R"({"endpoint":"POST /pay","request":{"amount":1},"retentionSeconds":120})");
+  }
+
+  const std::string holder_ = story_.Followers()[0];
+};
+
+TEST_F(ReadyAnswer, IsGivenNoLongerThanTheClockBoundBeforeItsEnd) {
+  story_.cluster.Partition({holder_}, story_.Others(holder_));
+  story_.Run(118'500);
+  EXPECT_EQ(Claim(holder_).status, 200);
+  story_.Run(600);
+  EXPECT_EQ(Claim(holder_).status, 503);
+}
+
+// Monotonic time stands still in a suspended machine, and the clock on the wall does not.
+TEST_F(ReadyAnswer, S_22_IsNotGivenByAMemberThatWasSuspended) {
+  story_.cluster.Partition({holder_}, story_.Others(holder_));
+  for (const std::string& region : story_.cluster.regions())
+    story_.cluster.JumpWall(region, 300'000);
+  for (const std::string& region : story_.Others(holder_)) {
+    story_.cluster.Crash(region);
+    apis_.erase(region);
+    story_.cluster.Restart(region);
+    MakeApi(region);
+  }
+  const std::string leader = story_.AwaitLeader(holder_);
+  Reply anew;
+  ASSERT_TRUE(
+      story_.cluster.time().RunUntil([&] { return (anew = Claim(leader)).status == 201; }, 20'000))
+      << anew.body;
+  EXPECT_EQ(Claim(holder_).status, 503);
 }
 
 }  // namespace
