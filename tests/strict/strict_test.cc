@@ -208,6 +208,34 @@ TEST(Strict, S_27_ARegionThatIsFarBehindGetsASnapshot) {
   EXPECT_TRUE(story.AllEqual());
 }
 
+TEST(Strict, S_27_ARegionThatDiesAtAnyMomentOfASnapshotHasItInTheEndAndNothingElse) {
+  ClusterOptions options;
+  options.strict_log_entries = 4;
+  options.strict_chunk_bytes = 300;
+  StrictStory story(options);
+  const std::string away = story.Followers()[0];
+  story.cluster.Crash(away);
+  for (int i = 0; i < 20; ++i) story.Claim(story.Leader(), "k" + std::to_string(i));
+  for (int died_after_ms = 5; died_after_ms < 600; died_after_ms += 35) {
+    story.cluster.Restart(away);
+    story.Run(died_after_ms);
+    story.cluster.Crash(away);
+    for (int i = 0; i < 6; ++i)
+      story.Claim(story.Leader(), std::to_string(died_after_ms) + "." + std::to_string(i));
+  }
+  story.cluster.Restart(away);
+  ASSERT_TRUE(story.AllEqual());
+  const auto strict_records_on_disk = [&] {
+    std::size_t count = 0;
+    story.cluster.replica(away).tables().ScanRaw(
+        keys::Strict(0), keys::After(keys::Strict(0)),
+        [&count](std::string_view, std::string_view) { return ++count > 0; });
+    return count;
+  };
+  EXPECT_TRUE(story.cluster.time().RunUntil(
+      [&] { return strict_records_on_disk() == story.StrictRecords(away).size(); }, 10'000));
+}
+
 TEST(Strict, OW_N_05_S_16_ALeaseThatRanOutIsReclaimedFromAnyRegionWithAHigherFence) {
   StrictStory story;
   const Answer first = story.Begin("eu", "k");
