@@ -152,7 +152,8 @@ class Raft {
   std::uint64_t everywhere() const;
   /// Answers RaftChunkWanted: `data` at `offset` of the state as it was when exactly `index` was
   /// applied; `last` says that the state ends with it. A chunk at offset 0 may start a new
-  /// snapshot; any other continues the one begun. What is no longer wanted is ignored.
+  /// snapshot, whatever offset was wanted; any other continues the one begun. What is no longer
+  /// wanted is ignored.
   void ProvideChunk(const std::string& to, std::uint64_t index, std::uint64_t offset,
                     std::string data, bool last);
 

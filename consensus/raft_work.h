@@ -22,7 +22,8 @@ struct RaftRead {
   std::uint64_t index = 0;  // confirmed: whoever has applied this may answer, linearizably
 };
 
-/// A piece of a snapshot that a follower needs; answered by Raft::ProvideChunk, at any time.
+/// A piece of a snapshot that a follower needs; answered by Raft::ProvideChunk, at any time: with
+/// that piece, or with the first one of any snapshot, and the follower begins anew.
 struct RaftChunkWanted {
   std::string to;
   std::uint64_t index = 0;  // of the snapshot being sent; 0: of any snapshot the driver chooses

@@ -52,7 +52,8 @@ void Raft::ProvideChunk(const std::string& to, std::uint64_t index, std::uint64_
   const auto found = progress_.find(to);
   if (found == progress_.end() || found->second.state() != Progress::State::kSnapshot) return;
   Progress::Sending& sending = found->second.sending();
-  if (!sending.awaiting_driver || offset != sending.offset) return;
+  if (!sending.awaiting_driver || (offset != sending.offset && offset != 0)) return;
+  sending.offset = offset;
   if (offset == 0) {
     // It may have been begun so long ago that the log no longer continues it.
     if (index < log_.snapshot_index()) return WantChunk(to, found->second);

@@ -8,6 +8,7 @@ namespace once {
 namespace {
 
 constexpr std::uint64_t kEntriesPerRegion = 2;  // the present stream, and what closes the others
+constexpr std::size_t kSnapshotBytesMax = 64 << 10;
 
 struct Region {
   Cluster& cluster;
@@ -51,6 +52,26 @@ struct Region {
           "though it is to be cut to " + std::to_string(kept));
   }
 
+  // The places of its pieces, however large the state is.
+  void CheckSnapshots(const NativeEngine& engine) const {
+    if (const std::size_t bytes = engine.snapshot_bytes(); bytes > kSnapshotBytesMax)
+      Say("bytes of snapshots", bytes, "that it sends");
+  }
+
+  // On disk, beside the state.
+  void CheckLeftovers(StrictGroup& group) const {
+    std::uint64_t all = 0;
+    std::uint64_t present = 0;
+    const auto counting = [](std::uint64_t& count) {
+      return [&count](std::string_view, std::string_view) { return ++count > 0; };
+    };
+    group.Store();
+    cluster.replica(name).tables().ScanRaw(keys::Strict(0), keys::After(keys::Strict(0)),
+                                           counting(all));
+    group.tables().ScanRaw("", keys::kAfterTables, counting(present));
+    if (all > present) Say("strict records", all - present, "that are of no state");
+  }
+
   void CheckWaiting() const {
     Replica& replica = cluster.replica(name);
     const HotSlots& hot = replica.tables().hot();
@@ -73,7 +94,10 @@ Violations CheckMemory(Cluster& cluster) {
     region.CheckSlots(cluster.replica(name).tables().hot(), "best-effort");
     if (StrictGroup* const group = cluster.group(name))
       region.CheckSlots(group->tables().hot(), "strict");
-    if (const NativeEngine* const engine = cluster.engine(name)) region.CheckLog(*engine);
+    if (const NativeEngine* const engine = cluster.engine(name)) {
+      region.CheckLog(*engine);
+      region.CheckSnapshots(*engine);
+    }
   }
   return violations;
 }
@@ -91,7 +115,8 @@ Violations CheckMemoryAtRest(Cluster& cluster) {
                  "where " + std::to_string(streams_max) + " do when nobody is away");
     if (const NativeEngine* const engine = cluster.engine(name))
       if (const std::size_t bytes = engine->snapshot_bytes(); bytes > 0)
-        region.Say("bytes of snapshots", bytes, "that nobody sends or receives");
+        region.Say("bytes of snapshots", bytes, "that nobody receives");
+    if (StrictGroup* const group = cluster.group(name)) region.CheckLeftovers(*group);
   }
   return violations;
 }

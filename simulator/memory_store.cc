@@ -75,6 +75,15 @@ void MemoryStore::CheckReadable(std::string_view key) const {
   if (disk_.unreadable_.contains(key)) throw KvUnreadable("unreadable: " + std::string(key));
 }
 
+void MemoryStore::Visit(const MemoryDisk::Contents& records, std::string_view from,
+                        std::string_view to, const Visitor& visit) const {
+  CheckAlive();
+  for (auto at = records.lower_bound(from); at != records.end() && at->first < to; ++at) {
+    CheckReadable(at->first);
+    if (!visit(at->first, at->second)) return;
+  }
+}
+
 std::optional<std::string> MemoryStore::Get(std::string_view key) {
   CheckAlive();
   CheckReadable(key);
@@ -84,12 +93,29 @@ std::optional<std::string> MemoryStore::Get(std::string_view key) {
 }
 
 void MemoryStore::Scan(std::string_view from, std::string_view to, const Visitor& visit) {
-  CheckAlive();
-  for (auto at = disk_.visible_.lower_bound(from); at != disk_.visible_.end() && at->first < to;
-       ++at) {
-    CheckReadable(at->first);
-    if (!visit(at->first, at->second)) return;
+  Visit(disk_.visible_, from, to, visit);
+}
+
+/// A copy. It is on the same medium: what cannot be read there cannot be read here.
+class MemoryStore::FrozenRange : public KvView {
+ public:
+  FrozenRange(const MemoryStore& store, MemoryDisk::Contents records)
+      : store_(store), records_(std::move(records)) {}
+
+  void Scan(std::string_view from, std::string_view to, const KvVisitor& visit) override {
+    store_.Visit(records_, from, to, visit);
   }
+
+ private:
+  const MemoryStore& store_;
+  const MemoryDisk::Contents records_;
+};
+
+std::unique_ptr<KvView> MemoryStore::View(std::string_view from, std::string_view to) {
+  CheckAlive();
+  const MemoryDisk::Contents& all = disk_.visible_;
+  return std::make_unique<FrozenRange>(
+      *this, MemoryDisk::Contents(all.lower_bound(from), all.lower_bound(std::max(from, to))));
 }
 
 KvStatus MemoryStore::Write(KvBatch batch) {

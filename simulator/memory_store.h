@@ -90,12 +90,17 @@ class MemoryStore : public KvStore {
 
   std::optional<std::string> Get(std::string_view key) override;
   void Scan(std::string_view from, std::string_view to, const Visitor& visit) override;
+  std::unique_ptr<KvView> View(std::string_view from, std::string_view to) override;
   KvStatus Write(KvBatch batch) override;
   void Sync(std::function<void(KvStatus)> done) override;
 
  private:
+  class FrozenRange;
+
   void CheckAlive() const;
   void CheckReadable(std::string_view key) const;
+  void Visit(const MemoryDisk::Contents& records, std::string_view from, std::string_view to,
+             const Visitor& visit) const;
   /// Calls `report` when the sync that began then has taken as long as the disk takes.
   void ReportLater(std::int64_t began_us, std::function<void()> report);
   KvStatus FinishSync(std::size_t batches);

@@ -80,9 +80,6 @@ void DrawStorm(Random& random, RunOptions& options) {
   faults.cut_ms_max = Between(random, 500, 3000);
   faults.leader_percent = 90;
   options.cluster.strict_append_bytes = 1;
-  // In tiny pieces, each of which waits for a slow trip, a state would arrive later than any bound.
-  options.cluster.strict_chunk_bytes =
-      std::max<std::size_t>(options.cluster.strict_chunk_bytes, 1000);
 }
 
 // Leaders are cut off before anybody hears of what they have just written, come back when another
@@ -163,6 +160,12 @@ void DrawStrict(Random& random, RunOptions& options) {
   }
 }
 
+// In tiny pieces, each of which waits for a slow trip, a state would arrive later than any bound.
+void FitPieces(RunOptions& options) {
+  std::size_t& bytes = options.cluster.strict_chunk_bytes;
+  if (options.faults.links.delay_ms >= 40) bytes = std::max<std::size_t>(bytes, 1000);
+}
+
 }  // namespace
 
 RunOptions DrawOptions(std::uint64_t seed, bool strict) {
@@ -186,6 +189,7 @@ RunOptions DrawOptions(std::uint64_t seed, bool strict) {
   options.cluster.lease_ms = options.workload.lease_ms;
   options.faults = DrawFaults(random);
   if (strict) DrawStrict(random, options);
+  FitPieces(options);
   // Of its own stream: the faults above are the same with it and without.
   Random clones(seed ^ 0xfedcba9876543210u);
   options.faults.cloned_gap_ms = Gap(clones, 12, 15'000, 60'000);

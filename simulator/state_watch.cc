@@ -8,11 +8,10 @@ namespace {
 
 std::uint64_t HashOf(Tables& tables) {
   Trace hash;
-  tables.ScanRaw(keys::Strict(""), keys::After(keys::Strict("")),
-                 [&hash](std::string_view key, std::string_view value) {
-                   hash.Add(key).Add(value);
-                   return true;
-                 });
+  tables.ScanRaw("", keys::kAfterTables, [&hash](std::string_view key, std::string_view value) {
+    hash.Add(key).Add(value);
+    return true;
+  });
   return hash.hash();
 }
 
@@ -28,7 +27,7 @@ Violations StateWatch::Look(std::int64_t now_ms) {
     if (index == 0 || last == index) continue;
     last = index;
     group->Store();
-    const std::uint64_t hash = HashOf(cluster_.replica(region).tables());
+    const std::uint64_t hash = HashOf(group->tables());
     const auto [seen, first] = seen_.try_emplace(index, Seen{region, hash});
     if (!first && seen->second.hash != hash)
       violations.push_back({"equal-states",

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -54,6 +55,19 @@ class KvUnreadable : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// Told every record of a range; false: it has seen enough.
+using KvVisitor = std::function<bool(std::string_view key, std::string_view value)>;
+
+/// A range of a store as it was at one moment, whatever is written later. It is not scanned after
+/// its store was closed.
+class KvView {
+ public:
+  virtual ~KvView() = default;
+
+  /// As KvStore's, within the range that the view was made of.
+  virtual void Scan(std::string_view from, std::string_view to, const KvVisitor& visit) = 0;
+};
+
 /// Two implementations: RocksStore and MemoryStore. All calls come from the replica's thread.
 ///
 /// Write makes a batch visible to reads at once; it is durable only when a Sync that was called
@@ -64,13 +78,16 @@ class KvUnreadable : public std::runtime_error {
 /// the file in an unknown state, so trying again could acknowledge what is not there.
 class KvStore {
  public:
-  using Visitor = std::function<bool(std::string_view key, std::string_view value)>;
+  using Visitor = KvVisitor;
 
   virtual ~KvStore() = default;
 
   virtual std::optional<std::string> Get(std::string_view key) = 0;
   /// Visits [from, to) in bytewise key order until `visit` returns false.
   virtual void Scan(std::string_view from, std::string_view to, const Visitor& visit) = 0;
+  /// [from, to) as reads see it now. It may make the store keep what is overwritten later, so it is
+  /// not held for ever.
+  virtual std::unique_ptr<KvView> View(std::string_view from, std::string_view to) = 0;
   virtual KvStatus Write(KvBatch batch) = 0;
   /// At most one Sync is under way; `done` is posted to the scheduler, never called from inside.
   virtual void Sync(std::function<void(KvStatus)> done) = 0;

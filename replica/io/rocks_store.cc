@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "replica/env/check.h"
+#include "replica/env/overlaid_view.h"
 
 namespace once {
 namespace {
@@ -257,6 +258,17 @@ void RocksStore::Scan(std::string_view from, std::string_view to, const Visitor&
   visit_pending_before(std::nullopt);
 }
 
+// What is pending may reach the tables before they are frozen: it is the same there.
+std::unique_ptr<KvView> RocksStore::View(std::string_view from, std::string_view to) {
+  std::vector<KvBatch::Op> over;
+  for (const KvBatch::Op* op : pending_.Range(from, to)) over.push_back(*op);
+  auto tables = std::make_shared<FrozenTables>(*db_);
+  std::erase_if(frozen_, [](const auto& frozen) { return frozen.expired(); });
+  frozen_.push_back(tables);
+  return std::make_unique<OverlaidView>(std::make_unique<RocksView>(std::move(tables)),
+                                        std::move(over));
+}
+
 bool RocksStore::HasSpace() {
   std::uint64_t free_bytes = 0;
   const rocksdb::Status status = db_->GetEnv()->GetFreeSpace(path_, &free_bytes);
@@ -419,6 +431,8 @@ KvStatus RocksStore::Close() {
   if (sync_thread_) sync_thread_->join();
   if (tables_thread_) tables_thread_->join();
   if (!failed_ && !unsynced_.empty()) Append(TakeWork());
+  for (const auto& frozen : frozen_)
+    if (const auto tables = frozen.lock()) tables->Release();
   // What matters is in the log, or latched; tables that are not flushed cannot change that.
   db_->Close().PermitUncheckedError();
   db_.reset();

@@ -16,6 +16,7 @@
 #include "replica/env/kv_store.h"
 #include "replica/env/scheduler.h"
 #include "replica/io/pending_writes.h"
+#include "replica/io/rocks_view.h"
 #include "replica/io/write_ahead_log.h"
 
 namespace boost::asio {
@@ -79,6 +80,7 @@ class RocksStore : public KvStore {
 
   std::optional<std::string> Get(std::string_view key) override;
   void Scan(std::string_view from, std::string_view to, const Visitor& visit) override;
+  std::unique_ptr<KvView> View(std::string_view from, std::string_view to) override;
   KvStatus Write(KvBatch batch) override;
   void Sync(std::function<void(KvStatus)> done) override;
 
@@ -134,6 +136,7 @@ class RocksStore : public KvStore {
   std::unique_ptr<WriteAheadLog> log_;
   std::uint64_t batch_ = 0;  // the last one written
   PendingWrites pending_;
+  std::vector<std::weak_ptr<FrozenTables>> frozen_;  // of the views that are there
   std::vector<PendingWrites::Batch> unsynced_;
   std::size_t unsynced_bytes_ = 0;
   std::shared_ptr<Logged> logged_ = std::make_shared<Logged>();

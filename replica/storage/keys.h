@@ -116,10 +116,26 @@ inline std::string LogPromises() {
 inline std::string LogBeginning() {
   return "B";
 }
-/// The strict group's ledger has all the tables of the other one, behind this byte.
-inline constexpr char kStrict = 'S';
-inline std::string Strict(std::string_view key) {
-  return kStrict + std::string(key);
+/// The first bytes of all tables are below this one.
+inline constexpr const char* kAfterTables = "\x80";
+
+/// The strict group's ledger has all the tables of the other one, behind this. A state that came as
+/// a snapshot is of another generation than the one it replaced; generation 0 has no number.
+inline std::string Strict(std::uint64_t generation) {
+  return generation == 0 ? "S" : "S" + Big64(generation | std::uint64_t{1} << 63);
+}
+/// The first key after all of that generation.
+inline std::string AfterStrict(std::uint64_t generation) {
+  return Strict(generation) + kAfterTables;
+}
+inline std::uint64_t GenerationOf(std::string_view strict_key) {
+  constexpr std::size_t kNumberedBytes = 1 + 8;
+  const bool numbered = strict_key.size() >= kNumberedBytes && (strict_key[1] & 0x80) != 0;
+  return numbered ? ReadBig64(strict_key.substr(1)) & ~(std::uint64_t{1} << 63) : 0;
+}
+/// Which generation is the present one.
+inline std::string StrictGeneration() {
+  return "G";
 }
 /// Which requests of a member the strict group has carried out.
 inline std::string Asker(std::string_view member) {

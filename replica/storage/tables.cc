@@ -1,6 +1,7 @@
 #include "replica/storage/tables.h"
 
 #include "replica/env/check.h"
+#include "replica/env/overlaid_view.h"
 
 namespace once {
 namespace {
@@ -162,6 +163,13 @@ void Tables::Scan(const std::string& from, const std::string& to, const KvStore:
     return going;
   });
   for (; going && mine != mine_end; ++mine) give(mine);
+}
+
+std::unique_ptr<KvView> Tables::ViewRaw(const std::string& from, const std::string& to) {
+  std::vector<KvBatch::Op> over;
+  for (auto at = pending_.lower_bound(from); at != pending_.end() && at->first < to; ++at)
+    over.push_back({at->first, at->second});
+  return std::make_unique<OverlaidView>(store_.View(from, to), std::move(over));
 }
 
 std::optional<Run> Tables::FindRun(std::string_view run_id) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -97,6 +98,8 @@ class Tables {
   void ScanRaw(const std::string& from, const std::string& to, const KvStore::Visitor& visit) {
     Scan(from, to, visit);
   }
+  /// What ScanRaw would visit now, whatever changes later: slots as they were last flushed.
+  std::unique_ptr<KvView> ViewRaw(const std::string& from, const std::string& to);
 
   /// One of this region's own claims or runs changed and must reach the others. What is said is its
   /// state when the batch is flushed.

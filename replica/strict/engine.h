@@ -4,11 +4,27 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace once {
+
+/// A state as of one index, whatever is applied later.
+class FrozenState {
+ public:
+  virtual ~FrozenState() = default;
+
+  struct Piece {
+    std::string bytes;
+    std::string end;  // where the next one begins
+    bool last = false;
+  };
+  /// The piece that begins there, where another one ended ("": the first). It has `bytes_max` bytes
+  /// and a record more at most, and is the same every time. May throw KvUnreadable.
+  virtual Piece Read(const std::string& begin, std::size_t bytes_max) = 0;
+};
 
 /// What an engine keeps the same on every member. Every call is on the replica's thread.
 class StateMachine {
@@ -25,9 +41,16 @@ class StateMachine {
   /// The last index that was applied; after a start or RolledBack, that was stored.
   virtual std::uint64_t applied() = 0;
   /// The whole state, as of applied(). May throw KvUnreadable.
-  virtual std::string Snapshot() = 0;
-  /// Replaces the whole state, in the open batch. False if it is no snapshot: nothing changed.
-  virtual bool Install(std::uint64_t index, const std::string& snapshot) = 0;
+  virtual std::unique_ptr<FrozenState> Freeze() = 0;
+  /// A piece of another member's state goes into the open batch, beside the present state, which
+  /// stays in force. The first of a state takes the place of all that was staged before. False: it
+  /// is no piece, or does not follow the last one; nothing changed.
+  virtual bool Stage(const std::string& piece, bool first) = 0;
+  /// What is staged replaces the whole state, in the open batch. False: it is not the state as of
+  /// `index`. Then, and after a KvUnreadable, nothing changed.
+  virtual bool Install(std::uint64_t index) = 0;
+  /// What is staged will not be installed.
+  virtual void Unstage() = 0;
   /// The store went back to an earlier batch: what is kept in memory is of no use.
   virtual void RolledBack() = 0;
   /// Who leads, as far as this member knows, is somebody else than before.

@@ -185,16 +185,14 @@ void NativeEngine::Do(RaftWork work) {
 }
 
 void NativeEngine::Store(RaftWork& work) {
-  for (const SnapshotChunk& chunk : work.stage) {
-    if (chunk.offset() == 0) staged_.clear();
-    staged_ += chunk.data();
-    staged_index_ = chunk.meta().index();
-  }
-  if (work.install) Install(*work.install);
+  for (const SnapshotChunk& chunk : work.stage)
+    if (!broken_) Stage(chunk);
+  if (work.install && !broken_) Install(*work.install);
   if (broken_) return;
   records_.Put(work);
-  portions_.push_back({work.number, !work.must_sync, std::move(work.send_when_durable)});
-  if (!work.must_sync) return Release();
+  const bool must_sync = work.must_sync || !work.stage.empty();
+  portions_.push_back({work.number, !must_sync, std::move(work.send_when_durable)});
+  if (!must_sync) return Release();
   world_.commit.WhenDurable(world_.tables.open_batch(), [this, alive = alive_, epoch = epoch_,
                                                          number = work.number](Durable durable) {
     if (!*alive || epoch != epoch_) return;
@@ -205,13 +203,21 @@ void NativeEngine::Store(RaftWork& work) {
   });
 }
 
+// A leader that sends something else than a state breaks the group's trust, not this member.
+void NativeEngine::Stage(const SnapshotChunk& chunk) {
+  staged_index_ = chunk.meta().index();
+  if (state_.Stage(chunk.data(), chunk.offset() == 0)) return;
+  ++refused_;
+  broken_ = true;
+}
+
 void NativeEngine::Install(const SnapshotMeta& meta) {
-  // A leader that sends something else breaks the group's trust, not this member.
-  if (!state_.Install(meta.index(), staged_)) {
+  staged_index_ = 0;
+  if (!state_.Install(meta.index())) {
     ++refused_;
     broken_ = true;
+    return;
   }
-  DropStaged();
   decided_.clear();  // the snapshot stands for them too
   applied_bytes_ = 0;
 }
@@ -251,7 +257,10 @@ void NativeEngine::ApplyDecided() {
     applied_bytes_ += entry->data().size();
   }
   // The log brought what the snapshot would have: no piece of that is taken any more.
-  if (!staged_.empty() && raft_->applied() >= staged_index_) DropStaged();
+  if (staged_index_ != 0 && raft_->applied() >= staged_index_) {
+    staged_index_ = 0;
+    state_.Unstage();
+  }
 }
 
 void NativeEngine::Answer(const std::vector<RaftRead>& reads) {
@@ -267,28 +276,25 @@ void NativeEngine::Provide(const RaftChunkWanted& wanted) {
   const std::uint64_t applied = raft_->applied();
   const std::uint64_t oldest =
       std::max(raft_->log().snapshot_index(), applied - std::min(applied, options_.log_entries));
-  std::shared_ptr<const Outgoing>& kept = outgoing_[wanted.to];
-  if (wanted.offset == 0 && kept && kept->index < oldest) kept = nullptr;
+  std::shared_ptr<OutgoingSnapshot>& kept = outgoing_[wanted.to];
+  if (wanted.offset == 0 && kept && kept->index() < oldest) kept = nullptr;
   for (const auto& [to, other] : outgoing_)
-    if (!kept && other && other->index >= oldest) kept = other;
-  if (!kept) {
-    try {
-      kept = std::make_shared<const Outgoing>(Outgoing{state_.applied(), state_.Snapshot()});
-    } catch (const KvUnreadable&) {
-      broken_ = true;
-      return;
-    }
+    if (!kept && other && other->index() >= oldest) kept = other;
+  try {
+    if (!kept)
+      kept = std::make_shared<OutgoingSnapshot>(state_.applied(), state_.Freeze(),
+                                                options_.chunk_bytes);
+    OutgoingSnapshot::Piece piece = kept->Read(wanted.index == kept->index() ? wanted.offset : 0);
+    raft_->ProvideChunk(wanted.to, kept->index(), piece.offset, std::move(piece.bytes), piece.last);
+  } catch (const KvUnreadable&) {
+    broken_ = true;
   }
-  const std::size_t offset = std::min<std::size_t>(wanted.offset, kept->bytes.size());
-  std::string data = kept->bytes.substr(offset, options_.chunk_bytes);
-  const bool last = offset + data.size() == kept->bytes.size();
-  raft_->ProvideChunk(wanted.to, kept->index, wanted.offset, std::move(data), last);
 }
 
 std::size_t NativeEngine::snapshot_bytes() const {
-  std::size_t bytes = staged_.capacity() - std::string().capacity();
+  std::size_t bytes = 0;
   for (const auto& [to, outgoing] : outgoing_)
-    if (outgoing) bytes += outgoing->bytes.size();
+    if (outgoing) bytes += outgoing->bytes();
   return bytes;
 }
 
@@ -335,7 +341,7 @@ void NativeEngine::FallSilent() {
   ++epoch_;
   portions_.clear();
   decided_.clear();
-  DropStaged();
+  staged_index_ = 0;
   outgoing_.clear();
   for (auto& [context, known] : std::exchange(reads_, {})) known(std::nullopt);
   NoticeLeader();

@@ -16,6 +16,7 @@
 #include "replica/storage/commit.h"
 #include "replica/storage/tables.h"
 #include "replica/strict/engine.h"
+#include "replica/strict/outgoing_snapshot.h"
 #include "replica/strict/raft_records.h"
 
 namespace once {
@@ -45,7 +46,9 @@ struct EngineWorld {
   std::function<void(const std::string& region, std::string message)> send;
 };
 
-/// A snapshot is held in memory while it is sent or received, as one string.
+/// A snapshot is sent as it is read from the store, and received into the store, piece by piece.
+/// The next piece is asked for when the last one is durable, so that a slow disk holds the sender
+/// back.
 ///
 /// When the disk is full, or a block unreadable, the member falls silent and, once all that is
 /// written is durable, begins again from what is stored: to the others it was restarted. After a
@@ -71,7 +74,7 @@ class NativeEngine : public Engine {
 
   /// For whoever checks what Raft promises. Null: the member is silent.
   const Raft* core() const { return raft_.get(); }
-  /// What the snapshots that are being sent and received take.
+  /// What the snapshots that are being sent take in memory.
   std::size_t snapshot_bytes() const;
 
  private:
@@ -80,10 +83,6 @@ class NativeEngine : public Engine {
     bool durable;
     std::vector<RaftMessage> messages;
   };
-  struct Outgoing {
-    std::uint64_t index;
-    std::string bytes;
-  };
 
   void Load();
   void Tick();
@@ -91,9 +90,8 @@ class NativeEngine : public Engine {
   void Work();
   void Do(RaftWork work);
   void Store(RaftWork& work);
+  void Stage(const SnapshotChunk& chunk);
   void Install(const SnapshotMeta& meta);
-  /// Gives its memory back: it may be as large as the whole state.
-  void DropStaged() { std::string().swap(staged_); }
   void ApplyDecided();
   void Answer(const std::vector<RaftRead>& reads);
   void Provide(const RaftChunkWanted& wanted);
@@ -123,10 +121,9 @@ class NativeEngine : public Engine {
   std::deque<Portion> portions_;      // stored in this order, and not yet all durable
   std::deque<RaftEntryPtr> decided_;  // to be applied
   bool telling_ = false;
-  std::string staged_;              // the snapshot being received, ...
-  std::uint64_t staged_index_ = 0;  // ... which is as of this index
-  std::map<std::string, std::shared_ptr<const Outgoing>> outgoing_;  // by receiver
-  std::map<std::string, IndexKnown> reads_;                          // by context
+  std::uint64_t staged_index_ = 0;  // of the snapshot that is being received; 0: none is
+  std::map<std::string, std::shared_ptr<OutgoingSnapshot>> outgoing_;  // by receiver
+  std::map<std::string, IndexKnown> reads_;                            // by context
   std::uint64_t last_read_ = 0;
   std::uint64_t applied_bytes_ = 0;  // since the log was last cut
   std::string known_leader_;

@@ -1,8 +1,9 @@
-// A store inside another one's Tables: the same kinds of keys behind one byte.
+// A store inside another one's Tables: the same kinds of keys behind a prefix.
 #pragma once
 
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,36 +18,59 @@ namespace once {
 /// a log share batches and syncs. Visible at once, durable when that batch is.
 class NestedStore : public KvStore {
  public:
-  explicit NestedStore(Tables& outer) : outer_(outer) {}
+  NestedStore(Tables& outer, std::string prefix) : outer_(outer), prefix_(std::move(prefix)) {}
 
   std::optional<std::string> Get(std::string_view key) override {
     std::string& absent = absent_[Place(key)];
     if (absent == key) return std::nullopt;
-    auto value = outer_.ReadRaw(keys::Strict(key));
+    auto value = outer_.ReadRaw(Outside(key));
     if (!value) absent = key;
     return value;
   }
   void Scan(std::string_view from, std::string_view to, const Visitor& visit) override {
-    outer_.ScanRaw(keys::Strict(from), keys::Strict(to),
-                   [&visit](std::string_view key, std::string_view value) {
-                     return visit(key.substr(1), value);
-                   });
+    outer_.ScanRaw(Outside(from), Outside(to), [&](std::string_view key, std::string_view value) {
+      return visit(key.substr(prefix_.size()), value);
+    });
+  }
+  std::unique_ptr<KvView> View(std::string_view from, std::string_view to) override {
+    return std::make_unique<NestedView>(prefix_, outer_.ViewRaw(Outside(from), Outside(to)));
   }
   KvStatus Write(KvBatch batch) override {
     for (KvBatch::Op& op : batch.Take()) {
       if (std::string& absent = absent_[Place(op.key)]; absent == op.key) absent.clear();
       if (op.value)
-        outer_.PutRaw(keys::Strict(op.key), std::move(*op.value));
+        outer_.PutRaw(Outside(op.key), std::move(*op.value));
       else
-        outer_.EraseRaw(keys::Strict(op.key));
+        outer_.EraseRaw(Outside(op.key));
     }
     return KvStatus::kOk;
   }
   void Sync(std::function<void(KvStatus)>) override { Check(false, "the outer batch is synced"); }
-  /// `outer` was changed by others.
-  void Forget() { absent_.assign(kAbsentMax, ""); }
+  /// `outer` was changed by others, and what this one has is behind that prefix from now on. Views
+  /// stay where they are.
+  void MoveTo(std::string prefix) {
+    prefix_ = std::move(prefix);
+    absent_.assign(kAbsentMax, "");
+  }
 
  private:
+  class NestedView : public KvView {
+   public:
+    NestedView(std::string prefix, std::unique_ptr<KvView> outer)
+        : prefix_(std::move(prefix)), outer_(std::move(outer)) {}
+
+    void Scan(std::string_view from, std::string_view to, const KvVisitor& visit) override {
+      outer_->Scan(prefix_ + std::string(from), prefix_ + std::string(to),
+                   [&](std::string_view key, std::string_view value) {
+                     return visit(key.substr(prefix_.size()), value);
+                   });
+    }
+
+   private:
+    const std::string prefix_;
+    std::unique_ptr<KvView> outer_;
+  };
+
   static constexpr std::size_t kAbsentMax = 4096;
   // By the end of the key: a slot's is a digest.
   static std::size_t Place(std::string_view key) {
@@ -54,8 +78,10 @@ class NestedStore : public KvStore {
     if (key.size() > sizeof end) std::memcpy(&end, &key[key.size() - sizeof end], sizeof end);
     return end % kAbsentMax;
   }
+  std::string Outside(std::string_view key) const { return std::string(prefix_).append(key); }
 
   Tables& outer_;
+  std::string prefix_;
   // What was last looked for in vain, by place; no key is empty. A new slot is looked for when its
   // request comes and again when that is applied.
   std::vector<std::string> absent_ = std::vector<std::string>(kAbsentMax);

@@ -26,6 +26,7 @@ StrictGroup::StrictGroup(StrictWorld world, StrictOptions options)
       options_(std::move(options)),
       region_(RegionOfMember(options_.member)),
       state_(world_.tables, options_.hot_bytes_max),
+      sweep_(world_.scheduler, world_.tables, world_.commit, state_.generations()),
       engine_(std::make_unique<NativeEngine>(
           EngineWorld{world_.scheduler, world_.tables, world_.commit,
                       [this](const std::string& region, std::string bytes) {
@@ -53,6 +54,7 @@ StrictGroup::~StrictGroup() {
 void StrictGroup::Start() {
   engine_->Start();
   duties_.Start();
+  sweep_.Begin();
 }
 
 void StrictGroup::Stop(std::function<void()> stopped) {
@@ -136,8 +138,24 @@ void StrictGroup::Apply(std::uint64_t index, const std::string& batch) {
   reads_.Applied(index);
 }
 
-bool StrictGroup::Install(std::uint64_t index, const std::string& snapshot) {
-  if (!state_.Install(index, snapshot)) return false;
+bool StrictGroup::Stage(const std::string& piece, bool first) {
+  if (first) sweep_.Begin();
+  return state_.Stage(piece, first);
+}
+
+void StrictGroup::Unstage() {
+  state_.Unstage();
+  sweep_.Begin();
+}
+
+void StrictGroup::RolledBack() {
+  state_.Forget();
+  sweep_.Begin();
+}
+
+bool StrictGroup::Install(std::uint64_t index) {
+  if (!state_.Install(index)) return false;
+  sweep_.Begin();
   // What this node asked for may be among what the snapshot stands for, and its answer with it.
   requests_.SendAgain();
   reads_.Applied(index);

@@ -18,6 +18,7 @@
 #include "replica/storage/tables.h"
 #include "replica/strict/engine.h"
 #include "replica/strict/leader_duties.h"
+#include "replica/strict/leftover_sweep.h"
 #include "replica/strict/native_engine.h"
 #include "replica/strict/strict_proposals.h"
 #include "replica/strict/strict_reads.h"
@@ -99,9 +100,11 @@ class StrictGroup : private StateMachine {
   // StateMachine
   void Apply(std::uint64_t index, const std::string& batch) override;
   std::uint64_t applied() override { return state_.applied(); }
-  std::string Snapshot() override { return state_.Snapshot(); }
-  bool Install(std::uint64_t index, const std::string& snapshot) override;
-  void RolledBack() override { state_.Forget(); }
+  std::unique_ptr<FrozenState> Freeze() override { return state_.Freeze(); }
+  bool Stage(const std::string& piece, bool first) override;
+  bool Install(std::uint64_t index) override;
+  void Unstage() override;
+  void RolledBack() override;
   void LeaderChanged() override;
 
   Answer Recall(const Command& command);
@@ -116,6 +119,7 @@ class StrictGroup : private StateMachine {
   const StrictOptions options_;
   const std::string region_;
   StrictState state_;
+  LeftoverSweep sweep_;
   std::unique_ptr<Engine> engine_;
   StrictRequests requests_;
   StrictProposals proposals_;

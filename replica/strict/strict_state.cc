@@ -19,6 +19,8 @@ constexpr int kEntropyWords = 3;
 // The thread is held while they are written; a start applies as much again.
 constexpr std::size_t kChangesMax = 2048;
 constexpr std::size_t kUnstoredBytesMax = 1 << 20;
+constexpr std::uint32_t kPieceFormat = 2;
+constexpr int kPieceRecordsMax = 1024;  // the receiver's thread is held while it puts them
 
 LedgerOptions OptionsFor(const LedgerTerms& terms) {
   LedgerOptions options;
@@ -57,6 +59,37 @@ const StrictAsker& AskerOf(const StrictBatch& batch, const StrictCommand& comman
                : StrictAsker::default_instance();
 }
 
+/// Every record of the strict ledger, read from a view of its store.
+class FrozenLedger : public FrozenState {
+ public:
+  explicit FrozenLedger(std::unique_ptr<KvView> view) : view_(std::move(view)) {}
+
+  Piece Read(const std::string& begin, std::size_t bytes_max) override {
+    google::protobuf::Arena arena;
+    LedgerPiece& ledger = *google::protobuf::Arena::CreateMessage<LedgerPiece>(&arena);
+    ledger.set_format(kPieceFormat);
+    Piece piece{.bytes = "", .end = "", .last = true};
+    std::size_t bytes = 0;
+    view_->Scan(begin, keys::kAfterTables, [&](std::string_view key, std::string_view value) {
+      if (bytes >= bytes_max || ledger.keys_size() == kPieceRecordsMax) {
+        piece.end = key;
+        piece.last = false;
+        return false;
+      }
+      bytes += key.size() + value.size();
+      ledger.add_keys(key.data(), key.size());
+      ledger.add_values(value.data(), value.size());
+      return true;
+    });
+    ledger.set_last(piece.last);
+    piece.bytes = ledger.SerializeAsString();
+    return piece;
+  }
+
+ private:
+  std::unique_ptr<KvView> view_;
+};
+
 }  // namespace
 
 bool IsCallersCommand(const Command& command) {
@@ -75,7 +108,10 @@ bool IsCallersCommand(const Command& command) {
 }
 
 StrictState::StrictState(Tables& outer, std::size_t hot_bytes_max)
-    : outer_(outer), store_(outer), tables_(store_, hot_bytes_max), requests_(tables_) {}
+    : generations_(outer),
+      store_(outer, generations_.present()),
+      tables_(store_, hot_bytes_max),
+      requests_(tables_) {}
 
 void StrictState::Apply(std::uint64_t index, const std::string& batch, const Answered& answered) {
   google::protobuf::Arena arena;
@@ -127,41 +163,51 @@ Answer StrictState::Recall(const Begin& begin, std::int64_t now_ms, std::int64_t
       .Recall(begin, MutationOn("recalled-for-ever") ? 0 : now_ms + 2 * skew_ms);
 }
 
-std::string StrictState::Snapshot() {
+std::unique_ptr<FrozenState> StrictState::Freeze() {
   Store();
-  std::string snapshot;
-  outer_.ScanRaw(keys::Strict(""), keys::After(keys::Strict("")),
-                 [&](std::string_view key, std::string_view value) {
-                   snapshot += keys::Part(key) + keys::Part(value);
-                   return true;
-                 });
-  return snapshot;
+  return std::make_unique<FrozenLedger>(tables_.ViewRaw("", keys::kAfterTables));
 }
 
-bool StrictState::Install(std::uint64_t index, const std::string& snapshot) {
-  std::vector<std::pair<std::string, std::string>> records;
-  for (std::string_view left = snapshot; !left.empty();) {
-    const auto key = keys::TakePart(left);
-    const auto value = key ? keys::TakePart(left) : std::nullopt;
-    if (!value || key->empty() || key->front() != keys::kStrict) return false;
-    records.emplace_back(*key, *value);
+bool StrictState::Stage(const std::string& bytes, bool first) {
+  google::protobuf::Arena arena;
+  LedgerPiece& piece = *google::protobuf::Arena::CreateMessage<LedgerPiece>(&arena);
+  const bool whole = piece.ParseFromString(bytes) && piece.format() == kPieceFormat &&
+                     piece.keys_size() > 0 && piece.keys_size() == piece.values_size();
+  const bool follows = first || (generations_.arriving() && !staged_whole_);
+  if (!whole || !follows) return false;
+  std::string_view last = first ? std::string_view() : last_staged_;
+  for (const std::string& key : piece.keys()) {
+    if (key <= last || key >= keys::kAfterTables) return false;
+    last = key;
   }
-  const auto head = std::find_if(records.begin(), records.end(), [](const auto& record) {
-    return record.first == keys::Strict(keys::Head());
-  });
-  Head parsed;
-  if (head == records.end() || !parsed.ParseFromString(head->second) || parsed.applied() != index)
+  last_staged_ = last;
+  staged_whole_ = piece.last();
+  if (first) generations_.Begin();
+  for (int i = 0; i < piece.keys_size(); ++i)
+    generations_.Put(piece.keys(i), std::move(*piece.mutable_values(i)));
+  return true;
+}
+
+bool StrictState::Install(std::uint64_t index) {
+  const bool whole = generations_.arriving() && staged_whole_;
+  const auto bytes = whole ? generations_.Get(keys::Head()) : std::nullopt;
+  Head head;
+  if (!bytes || !head.ParseFromString(*bytes) || head.format() > kRecordFormat ||
+      head.applied() != index)
     return false;
-  std::vector<std::string> old;
-  outer_.ScanRaw(keys::Strict(""), keys::After(keys::Strict("")),
-                 [&](std::string_view key, std::string_view) {
-                   old.emplace_back(key);
-                   return true;
-                 });
-  for (std::string& key : old) outer_.EraseRaw(std::move(key));
-  for (auto& [key, value] : records) outer_.PutRaw(std::move(key), std::move(value));
+  // Again, so that Forget finds it in the open batch: from here on no read may fail.
+  generations_.Put(keys::Head(), *bytes);
+  generations_.Flip();
   Forget();
   return true;
+}
+
+void StrictState::Forget() {
+  generations_.Load();
+  store_.MoveTo(generations_.present());
+  tables_.Rollback();
+  requests_.Forget();
+  unstored_bytes_ = 0;
 }
 
 }  // namespace once

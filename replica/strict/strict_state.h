@@ -1,15 +1,18 @@
-// The strict group's ledger: what the log does to it, and its whole content as a snapshot.
+// The strict group's ledger: what the log does to it, and how it goes to another member as a whole.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "replica/ledger/ledger.h"
 #include "replica/storage/tables.h"
 #include "replica/strict/applied_requests.h"
+#include "replica/strict/engine.h"
 #include "replica/strict/nested_store.h"
 #include "replica/strict/strict.pb.h"
+#include "replica/strict/strict_generations.h"
 
 namespace once {
 
@@ -37,26 +40,25 @@ class StrictState {
   /// skew bound. kUnavailable: there is none. May throw KvUnreadable.
   Answer Recall(const Begin& begin, std::int64_t now_ms, std::int64_t skew_ms);
 
-  /// All records, as of applied().
-  std::string Snapshot();
-  /// Replaces them all. False, and no change: this is no snapshot as of `index`.
-  bool Install(std::uint64_t index, const std::string& snapshot);
+  // As StateMachine says.
+  std::unique_ptr<FrozenState> Freeze();
+  bool Stage(const std::string& piece, bool first);
+  bool Install(std::uint64_t index);
+  void Unstage() { generations_.Abandon(); }
   /// Reads anew what the outer Tables has.
-  void Forget() {
-    store_.Forget();
-    tables_.Rollback();
-    requests_.Forget();
-    unstored_bytes_ = 0;
-  }
+  void Forget();
 
   Tables& tables() { return tables_; }
+  StrictGenerations& generations() { return generations_; }
 
  private:
-  Tables& outer_;
+  StrictGenerations generations_;
   NestedStore store_;
   Tables tables_;
   AppliedRequests requests_;
   std::size_t unstored_bytes_ = 0;  // of the batches applied since the last Store
+  std::string last_staged_;         // the key of the last record
+  bool staged_whole_ = false;       // its last piece is there
 };
 
 /// True if a node may ask for that in a caller's name.

@@ -65,6 +65,7 @@ constexpr Seeded kSeeded[] = {
     {"applied-twice-after-restart", true},
     {"request-carried-out-twice", true},
     {"requests-kept-over-snapshot", true},
+    {"pieces-of-two-snapshots", true},
     {"request-numbers-reused", true},
     {"read-before-applied", true},
     {"recalled-for-ever", true},

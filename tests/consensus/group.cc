@@ -220,14 +220,14 @@ void Group::Answer(Member& member, const RaftWork& work) {
 
 void Group::Provide(Member& member, const RaftChunkWanted& wanted) {
   auto& [index, saved] = member.open_snapshots[wanted.to];
-  if (wanted.offset == 0) {
+  const std::uint64_t offset = std::exchange(snapshot_lost, false) ? 0 : wanted.offset;
+  if (offset == 0) {
     index = member.machine.applied;
     saved = member.machine.Save();
   }
-  Check(wanted.offset == 0 || wanted.index == index, "the piece is of the snapshot begun");
-  const std::string data = saved.substr(std::min(wanted.offset, saved.size()), chunk_bytes);
-  member.raft->ProvideChunk(wanted.to, index, wanted.offset, data,
-                            wanted.offset + data.size() >= saved.size());
+  Check(offset == 0 || wanted.index == index, "the piece is of the snapshot begun");
+  const std::string data = saved.substr(std::min(offset, saved.size()), chunk_bytes);
+  member.raft->ProvideChunk(wanted.to, index, offset, data, offset + data.size() >= saved.size());
 }
 
 void Group::Send(const std::vector<RaftMessage>& messages) {

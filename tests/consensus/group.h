@@ -103,6 +103,7 @@ class Group {
   bool sync_at_once = true;
   std::set<std::string> hangs;   // members whose disks store nothing
   std::size_t chunk_bytes = 7;   // of snapshots; a machine is some twenty bytes
+  bool snapshot_lost = false;    // whoever is asked for the next piece begins another snapshot
   std::string* trace = nullptr;  // what is sent, applied and read, a line each
   RaftInvariants invariants;
 

@@ -82,6 +82,19 @@ TEST_F(Snapshot, ALostPieceIsSentAgain) {
   EXPECT_EQ(group.At("c").machine.applied, 11u);
 }
 
+TEST_F(Snapshot, ADriverThatDoesNotHaveThePieceAnyMoreBeginsAnother) {
+  group.Tick("a");
+  DeliverUntilChunk();
+  group.Deliver(0);
+  std::string trace;
+  group.trace = &trace;
+  group.snapshot_lost = true;
+  Settle(1);
+  EXPECT_FALSE(group.snapshot_lost);
+  EXPECT_LT(trace.find("snapshot 11 from byte 0"), trace.find("snapshot 11 from byte 7"));
+  EXPECT_EQ(group.At("c").machine.digest, group.At("a").machine.digest);
+}
+
 TEST_F(Snapshot, ALeaderThatDiesInTheMiddleIsFollowedByAnother) {
   group.Tick("a");
   DeliverUntilChunk();

@@ -70,6 +70,57 @@ TYPED_TEST(KvStoreContract, OperationsOfABatchApplyInOrder) {
   EXPECT_EQ(ScanText(this->store(), "", "z"), "back=2");
 }
 
+TYPED_TEST(KvStoreContract, AViewStaysWhatItWasWhateverIsWrittenAndSyncedLater) {
+  KvBatch batch;
+  for (const char* key : {"a", "b", "c"}) batch.Put(key, "synced");
+  ASSERT_EQ(this->store().Write(batch), KvStatus::kOk);
+  ASSERT_EQ(SyncNow(this->world_), KvStatus::kOk);
+  ASSERT_EQ(PutOne(this->store(), "b", "visible"), KvStatus::kOk);
+  ASSERT_EQ(PutOne(this->store(), "d", "visible"), KvStatus::kOk);
+  const auto view = this->store().View("a", "e");
+  KvBatch later;
+  later.Delete("a");
+  later.Put("b", "later");
+  later.Put("bb", "later");
+  later.Delete("d");
+  ASSERT_EQ(this->store().Write(later), KvStatus::kOk);
+  EXPECT_EQ(ScanText(*view, "a", "e"), "a=synced b=visible c=synced d=visible");
+  ASSERT_EQ(SyncNow(this->world_), KvStatus::kOk);
+  ASSERT_EQ(PutOne(this->store(), "c", "later"), KvStatus::kOk);
+  EXPECT_EQ(ScanText(*view, "a", "e"), "a=synced b=visible c=synced d=visible");
+  EXPECT_EQ(ScanText(*view, "b", "d"), "b=visible c=synced");
+  EXPECT_EQ(ScanText(*this->store().View("a", "e"), "a", "e"), "b=later bb=later c=later");
+}
+
+TYPED_TEST(KvStoreContract, AViewIsScannedUntilToldToStopAndAgainFromThere) {
+  KvBatch batch;
+  for (const char* key : {"a", "c", "e"}) batch.Put(key, "synced");
+  ASSERT_EQ(this->store().Write(batch), KvStatus::kOk);
+  ASSERT_EQ(SyncNow(this->world_), KvStatus::kOk);
+  for (const char* key : {"b", "d", "f"}) PutOne(this->store(), key, "visible");
+  const auto view = this->store().View("", "z");
+  std::string keys;
+  for (std::optional<std::string> from = ""; from;) {
+    int visited = 0;
+    std::optional<std::string> next;
+    view->Scan(*from, "z", [&](std::string_view key, std::string_view) {
+      if (++visited == 3) next = key;
+      if (!next) keys += key;
+      return !next;
+    });
+    from = next;
+  }
+  EXPECT_EQ(keys, "abcdef");
+}
+
+TYPED_TEST(KvStoreContract, AStoreMayBeClosedBeforeItsViewsAreGone) {
+  ASSERT_EQ(PutOne(this->store(), "a", "1"), KvStatus::kOk);
+  const auto view = this->store().View("a", "z");
+  ASSERT_EQ(SyncNow(this->world_), KvStatus::kOk);
+  this->world_.Restart();
+  EXPECT_EQ(this->store().Get("a"), "1");
+}
+
 TYPED_TEST(KvStoreContract, SyncReportsLaterAndNeverFromInside) {
   ASSERT_EQ(PutOne(this->store(), "a", "1"), KvStatus::kOk);
   std::optional<KvStatus> outcome;

@@ -152,8 +152,9 @@ inline KvStatus PutOne(KvStore& store, const std::string& key, const std::string
   return store.Write(batch);
 }
 
-/// "a=1 b=2", so that a failure prints what was there.
-inline std::string ScanText(KvStore& store, std::string_view from, std::string_view to) {
+/// "a=1 b=2", so that a failure prints what was there. Of a store or a view.
+template <typename Records>
+std::string ScanText(Records& store, std::string_view from, std::string_view to) {
   std::string text;
   store.Scan(from, to, [&](std::string_view key, std::string_view value) {
     if (!text.empty()) text += ' ';

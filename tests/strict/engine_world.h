@@ -18,6 +18,19 @@ namespace once {
 
 /// The batches applied so far, stored one by one.
 class Remembering : public StateMachine {
+  class Frozen : public FrozenState {
+   public:
+    explicit Frozen(std::string bytes) : bytes_(std::move(bytes)) {}
+    Piece Read(const std::string& begin, std::size_t bytes_max) override {
+      const std::size_t from = begin.empty() ? 0 : std::stoul(begin);
+      const std::size_t end = std::min(from + bytes_max, bytes_.size());
+      return {bytes_.substr(from, end - from), std::to_string(end), end == bytes_.size()};
+    }
+
+   private:
+    const std::string bytes_;
+  };
+
  public:
   explicit Remembering(Tables& tables) : tables_(tables) {}
 
@@ -30,17 +43,28 @@ class Remembering : public StateMachine {
     const auto stored = tables_.ReadRaw("Zapplied");
     return stored ? keys::ReadBig64(*stored) : 0;
   }
-  std::string Snapshot() override { return "all:" + Batches(); }
-  bool Install(std::uint64_t index, const std::string& snapshot) override {
-    if (!snapshot.starts_with("all:")) return false;
-    ++installed;
-    Put(index, snapshot.substr(4));
+  std::unique_ptr<FrozenState> Freeze() override {
+    return std::make_unique<Frozen>("all:" + Batches());
+  }
+  bool Stage(const std::string& piece, bool first) override {
+    const std::string before = first ? "" : tables_.ReadRaw("Zstaged").value_or("");
+    if (!(before + piece).starts_with("all:")) return false;
+    tables_.PutRaw("Zstaged", before + piece);
+    ++staged;
     return true;
   }
+  bool Install(std::uint64_t index) override {
+    ++installed;
+    Put(index, tables_.ReadRaw("Zstaged").value().substr(4));
+    return true;
+  }
+  void Unstage() override { ++unstaged; }
   void RolledBack() override { ++rolled_back; }
   void LeaderChanged() override {}
 
   std::string Batches() { return tables_.ReadRaw("Zbatches").value_or(""); }
+  int staged = 0;
+  int unstaged = 0;
   int installed = 0;
   int rolled_back = 0;
 

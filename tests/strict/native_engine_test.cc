@@ -5,7 +5,29 @@
 namespace once {
 namespace {
 
-using NativeEngineTest = EngineWorldTest;
+class NativeEngineTest : public EngineWorldTest {
+ protected:
+  /// Who is down, and what the others have applied meanwhile: more than their logs hold. A state
+  /// goes in many pieces.
+  std::pair<std::string, std::string> LeaveOneFarBehind() {
+    AwaitLeader();
+    options_.log_entries = 4;
+    options_.chunk_bytes = 16;
+    for (const char* region : {"ap", "eu", "us"}) {
+      Crash(region);
+      Start(region);
+    }
+    const std::string away = AwaitLeader() == "eu" ? "us" : "eu";
+    Crash(away);
+    std::string all;
+    for (int i = 0; i < 40; ++i) {
+      EXPECT_TRUE(Propose(std::to_string(i)));
+      all += std::to_string(i) + ";";
+      time_.RunFor(50);
+    }
+    return {away, all};
+  }
+};
 
 TEST_F(NativeEngineTest, AFoundedGroupElectsOneLeaderAndAppliesInOneOrder) {
   EXPECT_TRUE(Propose("a"));
@@ -46,21 +68,7 @@ TEST_F(NativeEngineTest, AMinorityProposesInVainAndItsTailIsCutOff) {
 }
 
 TEST_F(NativeEngineTest, S_27_AMemberThatIsFarBehindGetsASnapshotInPieces) {
-  AwaitLeader();
-  options_.log_entries = 4;
-  options_.chunk_bytes = 16;
-  for (const char* region : {"ap", "eu", "us"}) {
-    Crash(region);
-    Start(region);
-  }
-  const std::string away = AwaitLeader() == "eu" ? "us" : "eu";
-  Crash(away);
-  std::string all;
-  for (int i = 0; i < 40; ++i) {
-    ASSERT_TRUE(Propose(std::to_string(i)));
-    all += std::to_string(i) + ";";
-    time_.RunFor(50);
-  }
+  const auto [away, all] = LeaveOneFarBehind();
   Start(away);
   ASSERT_TRUE(AllHave(all));
   EXPECT_EQ(members_[away].state->installed, 1);
@@ -101,6 +109,18 @@ TEST_F(NativeEngineTest, WhatEveryMemberHasIsCutOffAndWhatOneLacksIsKept) {
   ASSERT_TRUE(AllHave(all));
   EXPECT_EQ(members_[away].state->installed, 0) << "the log was enough";
   EXPECT_TRUE(RunUntil([&] { return first(Leader()) > before + 60; }));
+}
+
+TEST_F(NativeEngineTest, S_27_S_50_ASlowDiskIsNotSentTheNextPieceBeforeItHasTheLast) {
+  const auto [away, all] = LeaveOneFarBehind();
+  members_[away].disk->SetSyncDelay(60'000);
+  Start(away);
+  Member& slow = members_[away];
+  ASSERT_TRUE(RunUntil([&slow] { return slow.state->staged == 1; }));
+  time_.RunFor(5'000);
+  EXPECT_EQ(slow.state->staged, 1);
+  slow.disk->SetSyncDelay(0);
+  EXPECT_TRUE(AllHave(all));
 }
 
 TEST_F(NativeEngineTest, S_47_AFullDiskSilencesAMemberUntilThereIsSpace) {

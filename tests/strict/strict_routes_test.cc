@@ -66,7 +66,7 @@ class ChangedRoutes : public testing::Test {
   MemoryDisk disk_;
   MemoryStore store_{disk_, time_};
   Tables best_effort_{store_, 1 << 20};
-  NestedStore nested_{best_effort_};
+  NestedStore nested_{best_effort_, keys::Strict(0)};
   Tables strict_{nested_, 1 << 20};
 };
 

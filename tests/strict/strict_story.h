@@ -53,11 +53,11 @@ class StrictStory : public Story {
   std::map<std::string, std::string> StrictRecords(const std::string& region) {
     Group(region).Store();
     std::map<std::string, std::string> records;
-    cluster.replica(region).tables().ScanRaw("S", "T",
-                                             [&](std::string_view key, std::string_view value) {
-                                               records.emplace(key, value);
-                                               return true;
-                                             });
+    Group(region).tables().ScanRaw("", keys::kAfterTables,
+                                   [&](std::string_view key, std::string_view value) {
+                                     records.emplace(key, value);
+                                     return true;
+                                   });
     return records;
   }
   /// Every region that is up has applied the same, and has the same bytes.

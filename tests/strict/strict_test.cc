@@ -191,47 +191,6 @@ TEST(Strict, S_03_ARegionThatComesBackDisturbsNobody) {
   EXPECT_EQ(story.Status(leader).term, term);
 }
 
-TEST(Strict, ExpiryKeepsUpWithManyKeys) {
-  ClusterOptions options;
-  options.retention_ms = 2000;
-  StrictStory story(options);
-  const std::string leader = story.Leader();
-  constexpr int kKeys = 4000;
-  int settled = 0;
-  for (int i = 0; i < kKeys; ++i) {
-    const Command begin = BeginCommand("acme", "k" + std::to_string(i), 1, options.lease_ms, 2000);
-    story.cluster.Submit(leader, begin, [&](const Answer& begun) {
-      Command command;
-      Settle& settle = *command.mutable_settle();
-      settle.set_tenant("acme");
-      settle.set_hash(begun.hash);
-      settle.set_run_id(begun.claim.run_id());
-      settle.set_fence(begun.claim.fence());
-      settle.set_state(COMPLETED);
-      settle.mutable_outcome()->set_status(200);
-      story.cluster.Submit(leader, command, [&](const Answer&) { ++settled; });
-    });
-  }
-  ASSERT_TRUE(story.cluster.time().RunUntil([&] { return settled == kKeys; }, 10'000));
-  const auto slots = [&] { return story.Group(leader).tables().head().slots(); };
-  ASSERT_TRUE(story.cluster.time().RunUntil([&] { return slots() < kKeys; }, 10'000));
-  EXPECT_TRUE(story.cluster.time().RunUntil([&] { return slots() == 0; }, 1000)) << slots();
-}
-
-// A route that becomes strict, after the drain, has owners whose tokens are higher than before.
-TEST(Strict, OW_N_53_AFenceIsAboveThoseThatTheSameKeyHadWhileItWasBestEffort) {
-  StrictStory story;
-  const std::string leader = story.Leader();
-  Answer best_effort;
-  story.cluster.Submit(leader, BeginCommand("globex", "k", 1, 1000, 1000),
-                       [&](const Answer& answer) { best_effort = answer; });
-  story.Run(100);
-  ASSERT_EQ(best_effort.kind, Answer::Kind::kExecute);
-  const Answer strict = story.BeginPatiently(leader, "k");
-  ASSERT_EQ(strict.kind, Answer::Kind::kExecute);
-  EXPECT_GT(strict.claim.fence(), best_effort.claim.fence());
-}
-
 TEST(Strict, S_27_ARegionThatIsFarBehindGetsASnapshot) {
   ClusterOptions options;
   options.strict_log_entries = 4;
@@ -247,6 +206,34 @@ TEST(Strict, S_27_ARegionThatIsFarBehindGetsASnapshot) {
   story.cluster.Crash(away);
   story.cluster.Restart(away);
   EXPECT_TRUE(story.AllEqual());
+}
+
+TEST(Strict, S_27_ARegionThatDiesAtAnyMomentOfASnapshotHasItInTheEndAndNothingElse) {
+  ClusterOptions options;
+  options.strict_log_entries = 4;
+  options.strict_chunk_bytes = 300;
+  StrictStory story(options);
+  const std::string away = story.Followers()[0];
+  story.cluster.Crash(away);
+  for (int i = 0; i < 20; ++i) story.Claim(story.Leader(), "k" + std::to_string(i));
+  for (int died_after_ms = 5; died_after_ms < 600; died_after_ms += 35) {
+    story.cluster.Restart(away);
+    story.Run(died_after_ms);
+    story.cluster.Crash(away);
+    for (int i = 0; i < 6; ++i)
+      story.Claim(story.Leader(), std::to_string(died_after_ms) + "." + std::to_string(i));
+  }
+  story.cluster.Restart(away);
+  ASSERT_TRUE(story.AllEqual());
+  const auto strict_records_on_disk = [&] {
+    std::size_t count = 0;
+    story.cluster.replica(away).tables().ScanRaw(
+        keys::Strict(0), keys::After(keys::Strict(0)),
+        [&count](std::string_view, std::string_view) { return ++count > 0; });
+    return count;
+  };
+  EXPECT_TRUE(story.cluster.time().RunUntil(
+      [&] { return strict_records_on_disk() == story.StrictRecords(away).size(); }, 10'000));
 }
 
 TEST(Strict, OW_N_05_S_16_ALeaseThatRanOutIsReclaimedFromAnyRegionWithAHigherFence) {
