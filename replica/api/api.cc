@@ -5,6 +5,7 @@
 
 #include "replica/api/digest.h"
 #include "replica/api/errors.h"
+#include "replica/api/prefer.h"
 #include "replica/api/query_string.h"
 
 namespace once {
@@ -126,14 +127,7 @@ void Api::Serve(const HttpRequest& request, Respond respond) {
 }
 
 std::int64_t Api::WaitMillis(const HttpRequest& request) const {
-  std::string_view prefer = request.Header("Prefer");
-  const auto at = prefer.find("wait=");
-  if (at == std::string_view::npos) return 0;
-  std::int64_t seconds = 0;
-  for (const char c : prefer.substr(at + 5)) {
-    if (c < '0' || c > '9' || seconds > 86'400) break;
-    seconds = seconds * 10 + (c - '0');
-  }
+  const std::int64_t seconds = PreferredWait(request.Header("Prefer")).value_or(0);
   return std::min(seconds * 1000, config_.limits.wait_ms_max);
 }
 

@@ -18,6 +18,8 @@ namespace {
 constexpr std::uint64_t kRetentionSecondsMax = 100ull * 366 * 24 * 3600;
 constexpr std::size_t kFingerprintBytesMax = 1024;
 constexpr std::size_t kStoredHeadersMax = 64;
+constexpr std::string_view kUnknownMember =
+    "The body has a member that this operation does not know.";
 
 // A claim id says where the slot is, so that no index is needed: run id, '.', slot.
 void AppendClaimId(std::string& out, std::string_view run_id, std::string_view hash) {
@@ -219,8 +221,7 @@ void Api::BeginClaim(Call& call) {
   if (!body) return call.Fail(400, "validation_error", "The body must be a JSON object.");
   if (!body->Unknown({"endpoint", "request", "fingerprint", "retentionSeconds", "leaseSeconds"})
            .empty())
-    return call.Fail(400, "validation_error",
-                     "The body has a member that this operation does not know.");
+    return call.Fail(400, "validation_error", std::string(kUnknownMember));
   const auto endpoint = body->String("endpoint");
   if (!endpoint || endpoint->empty() || endpoint->size() > kEndpointBytesMax)
     return call.Fail(400, "validation_error", "endpoint must be a string of 1 to 512 bytes.");
@@ -304,6 +305,8 @@ void Api::SettleClaimRoute(Call& call) {
                      "The body is not acceptable JSON: " + canonical.error.reason);
   const auto body = JsonMembers::Of(*canonical.text);
   if (!body) return call.Fail(400, "validation_error", "The body must be a JSON object.");
+  if (!body->Unknown({"status", "headers", "body", "bodyBase64", "state"}).empty())
+    return call.Fail(400, "validation_error", std::string(kUnknownMember));
   Command command;
   Settle& settle = *command.mutable_settle();
   if (std::string wrong = ReadOutcome(*body, *settle.mutable_outcome()); !wrong.empty())
@@ -353,11 +356,12 @@ void Api::RenewClaimRoute(Call& call) {
   if (!owned) return;
   Command command;
   Renew& renew = *command.mutable_renew();
-  renew.set_lease_ms(config_.lease_ms);
   if (!call.request.body.empty()) {
     const CanonicalJson canonical = Canonicalize(call.request.body);
     const auto body = canonical.text ? JsonMembers::Of(*canonical.text) : std::nullopt;
     if (!body) return call.Fail(400, "validation_error", "The body must be a JSON object.");
+    if (!body->Unknown({"leaseSeconds"}).empty())
+      return call.Fail(400, "validation_error", std::string(kUnknownMember));
     const auto most = static_cast<std::uint64_t>(config_.limits.lease_ms_max / 1000);
     const auto seconds = body->Whole("leaseSeconds", 1, most);
     if (!seconds && body->Has("leaseSeconds"))

@@ -240,6 +240,7 @@ void Node::Run(const std::function<void(std::uint16_t)>& ready) {
   });
   AwaitHangup();
   replica_->Start([this, ready](bool started) {
+    if (stopping_parts_ > 0) return;  // told to stop before it was ready
     // A store that did not fail has no space: the node cannot make its boot durable.
     const std::string why = store_->failure().empty() ? "the disk is full" : store_->failure();
     std::string error = started ? directory_->Fill() : "the store refused the first write: " + why;

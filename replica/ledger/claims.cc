@@ -118,6 +118,7 @@ bool RenewClaim(Claim& claim, std::uint64_t fence, std::uint64_t lease_ms, std::
                 const ClaimRules& rules) {
   if (claim.state() != PENDING || claim.fence() != fence) return false;
   claim.set_version(claim.version() + 1);
+  if (lease_ms == 0) lease_ms = claim.lease_ms();
   claim.set_lease_ms(lease_ms);
   claim.set_lease_until_ms(SaturatingAdd(now_ms, static_cast<std::int64_t>(lease_ms)));
   claim.set_lease_boot(rules.boot);

@@ -139,6 +139,48 @@ TEST_F(ApiClaim, RenewExtendsTheLease) {
   EXPECT_EQ(Ask("POST", Place(claim) + "/renew", Fence(claim)).Text("/error"), "stale_fence");
 }
 
+TEST_F(ApiClaim, RenewKeepsTheLengthOfTheLease) {
+  const Reply claim = Begin("k", R"({"endpoint":"e","request":1,"leaseSeconds":3600})");
+  const Reply renewed = Ask("POST", Place(claim) + "/renew", Fence(claim));
+  EXPECT_EQ(renewed.status, 200) << renewed.body;
+  EXPECT_EQ(renewed.Number("/leaseMs"), 3'600'000);
+}
+
+TEST_F(ApiClaim, ALeaseBeyondTheLimitIsRefused) {
+  const std::string most = std::to_string(config_.limits.lease_ms_max / 1000);
+  const std::string more = std::to_string(config_.limits.lease_ms_max / 1000 + 1);
+  const std::string body = R"({"endpoint":"e","request":1,"leaseSeconds":)";
+  EXPECT_EQ(Begin("k", body + more + "}").status, 400);
+  const Reply claim = Begin("k", body + most + "}");
+  ASSERT_EQ(claim.status, 201) << claim.body;
+  const auto renew = [&](const std::string& seconds) {
+    return Ask("POST", Place(claim) + "/renew", Fence(claim),
+               R"({"leaseSeconds":)" + seconds + "}");
+  };
+  EXPECT_EQ(renew(more).status, 400);
+  EXPECT_EQ(renew(most).status, 200);
+}
+
+// A misspelt member would settle for good, with another answer than was meant.
+TEST_F(ApiClaim, UnknownMembersAreRefusedAndChangeNothing) {
+  const Reply claim = Begin("k");
+  EXPECT_EQ(Settle(claim, R"({"status":200,"bodyBase46":"aGk="})").status, 400);
+  EXPECT_EQ(Ask("POST", Place(claim) + "/renew", Fence(claim), R"({"leaseSecond":5})").status, 400);
+  EXPECT_EQ(Settle(claim, R"({"status":200,"bodyBase64":"aGk="})").status, 200);
+}
+
+TEST_F(ApiClaim, PreferIsReadAsAList) {
+  const Reply claim = Begin("k");
+  for (const char* prefer : {"Wait=10", "respond-async, wait = 10", "a=\"b\"; x=1,wait=\"10\""}) {
+    const auto joined = SendPost("/v1/claims", "k", kBegin, {{"Prefer", prefer}});
+    EXPECT_EQ(joined->status, 0) << prefer;
+  }
+  for (const char* prefer : {"nowait=10", "x=\"wait=10\"", "wait", "wait=", "wait=1h"}) {
+    const auto answered = SendPost("/v1/claims", "k", kBegin, {{"Prefer", prefer}});
+    EXPECT_EQ(answered->status, 409) << prefer;
+  }
+}
+
 TEST_F(ApiClaim, CK_03_AReleasedKeyIsFreeForAnyRequest) {
   const Reply claim = Begin("k");
   const Reply released = Ask("DELETE", Place(claim), Fence(claim));
