@@ -21,6 +21,10 @@ constexpr std::size_t kStoredHeadersMax = 64;
 constexpr std::string_view kUnknownMember =
     "The body has a member that this operation does not know.";
 
+bool IsControl(char c) {
+  return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+}
+
 // A claim id says where the slot is, so that no index is needed: run id, '.', slot.
 void AppendClaimId(std::string& out, std::string_view run_id, std::string_view hash) {
   out.append(run_id).append(1, '.');
@@ -225,6 +229,8 @@ void Api::BeginClaim(Call& call) {
   const auto endpoint = body->String("endpoint");
   if (!endpoint || endpoint->empty() || endpoint->size() > kEndpointBytesMax)
     return call.Fail(400, "validation_error", "endpoint must be a string of 1 to 512 bytes.");
+  if (std::any_of(endpoint->begin(), endpoint->end(), IsControl))
+    return call.Fail(400, "validation_error", "endpoint must have no control characters.");
   if (body->Has("request") == body->Has("fingerprint"))
     return call.Fail(400, "validation_error", "Give either request or fingerprint.");
   Command command;

@@ -169,6 +169,15 @@ TEST_F(ApiClaim, UnknownMembersAreRefusedAndChangeNothing) {
   EXPECT_EQ(Settle(claim, R"({"status":200,"bodyBase64":"aGk="})").status, 200);
 }
 
+// It is a label of metrics and a word of logs.
+TEST_F(ApiClaim, AnEndpointHasNoControlCharacters) {
+  for (const char* body :
+       {R"({"endpoint":"a\u0000b","request":1})", R"({"endpoint":"a\nb","request":1})",
+        R"({"endpoint":"a\u007f","request":1})"})
+    EXPECT_EQ(Begin("k", body).status, 400) << body;
+  EXPECT_EQ(Begin("k", R"({"endpoint":"Zahlung für Müller","request":1})").status, 201);
+}
+
 TEST_F(ApiClaim, PreferIsReadAsAList) {
   const Reply claim = Begin("k");
   for (const char* prefer : {"Wait=10", "respond-async, wait = 10", "a=\"b\"; x=1,wait=\"10\""}) {
