@@ -24,10 +24,11 @@ LedgerOptions OptionsFor(const Config& config) {
   return options;
 }
 
-Answer Unavailable() {
+Answer Unavailable(bool refused) {
   Answer answer;
   answer.kind = Answer::Kind::kUnavailable;
   answer.retry_after_ms = 1000;
+  answer.refused = refused;
   return answer;
 }
 
@@ -158,9 +159,9 @@ Stamp Replica::NextStamp() {
 }
 
 void Replica::Submit(const Command& command, Done done) {
-  if (!Answering()) return done(Unavailable());
+  if (!Answering()) return done(Unavailable(true));
   if ((strict_ || !strict_routes_.empty()) && strict_routes_.Contains(command))
-    return strict_ ? strict_->Submit(command, std::move(done)) : done(Unavailable());
+    return strict_ ? strict_->Submit(command, std::move(done)) : done(Unavailable(true));
   Deliver(Apply(command), std::move(done));
 }
 
@@ -168,9 +169,11 @@ Answer Replica::Apply(const Command& command) {
   const bool begins = command.has_begin() || command.has_mutation();
   const bool recall_only = commit_.failed() || (begins && !clock_.Safe());
   try {
-    return recall_only ? Recall(command) : ledger_.Apply(command, NextStamp());
+    if (!recall_only) return ledger_.Apply(command, NextStamp());
+    Answer known = Recall(command);
+    return known.kind == Answer::Kind::kUnavailable ? Unavailable(true) : known;
   } catch (const KvUnreadable&) {
-    return Unavailable();
+    return Unavailable(false);
   }
 }
 
@@ -178,11 +181,11 @@ Answer Replica::Recall(const Command& command) {
   if (command.has_begin()) return ledger_.Recall(command.begin(), clock_.NowMillis());
   if (command.mutation().has_begin() && command.mutation().admitted_fence() == 0)
     return ledger_.Recall(command.mutation().begin(), clock_.NowMillis());
-  return Unavailable();
+  return {};
 }
 
 void Replica::Deliver(Answer answer, Done done) {
-  if (answer.kind == Answer::Kind::kUnavailable) return done(Unavailable());
+  if (answer.kind == Answer::Kind::kUnavailable) return done(Unavailable(answer.refused));
   // An answer about a slot rests on that slot alone; any other may rest on whatever was applied.
   const bool about_slot = !answer.hash.empty();
   const std::uint64_t batch = about_slot ? tables_.BatchOf(answer.hash) : 0;
@@ -198,7 +201,7 @@ void Replica::Deliver(Answer answer, Done done) {
       answer = {};
       answer.kind = Answer::Kind::kFull;
     }
-    if (durable == Durable::kUnknown) answer = Unavailable();
+    if (durable == Durable::kUnknown) answer = Unavailable(false);
     if (durable == Durable::kYes) Settled(answer);
     held->second(answer);
   };

@@ -243,17 +243,18 @@ HttpReply Api::Refusal(const Answer& answer, bool as_problem) const {
     case Answer::Kind::kNotFound:
       return ErrorReply(404, "claim_not_found", "No such claim.", as_problem);
     case Answer::Kind::kFull: {
-      HttpReply reply =
-          ErrorReply(507, "insufficient_storage",
-                     "The store is at its size bound; nothing was stored.", as_problem);
+      HttpReply reply = ErrorReply(
+          507, "insufficient_storage",
+          "The store is at its size bound, or its disk is full; nothing was stored.", as_problem);
       RetryAfter(reply, 60);
       return reply;
     }
     default: {
-      HttpReply reply = ErrorReply(
-          503, "unavailable",
-          "The outcome is unknown or cannot be promised; a retry with the same key is safe.",
-          as_problem, {{"retryAfter", 1}});
+      const char* const message =
+          answer.refused ? "Nothing can be promised now, and nothing was done; a retry with the "
+                           "same key is safe."
+                         : "The outcome is unknown; a retry with the same key is safe.";
+      HttpReply reply = ErrorReply(503, "unavailable", message, as_problem, {{"retryAfter", 1}});
       RetryAfter(reply, 1);
       return reply;
     }

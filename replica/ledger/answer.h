@@ -31,14 +31,14 @@ struct Answer {
                   // if it gave way to another region's success, `winner` names that
     kNotFound,
     kFull,         // the size bound of the store: nothing was stored
-    kUnavailable,  // nothing can be promised now; whether it happened is unknown unless refused
-                   // early
+    kUnavailable,  // nothing can be promised now; whether it happened is unknown unless `refused`
   };
   Kind kind = Kind::kUnavailable;
   Claim claim;  // without its outcome
   Outcome outcome;
   std::string hash;  // slot of the claim
   std::int64_t retry_after_ms = 0;
+  bool refused = false;                     // kUnavailable: it did not happen and will not
   bool reclaimed = false;                   // taken over from an owner whose lease ran out
   bool mismatched = false;                  // the fingerprint differed (counted in every policy)
   std::string run_id;                       // run whose state changed: the executor looks at it

@@ -10,10 +10,11 @@ constexpr std::size_t kWaitingMax = 100'000;
 constexpr std::size_t kMessageBytesMax = 512 << 10;
 constexpr std::int64_t kWatchMs = 50;
 
-Answer NoAnswer() {
+Answer NoAnswer(bool refused) {
   Answer answer;
   answer.kind = Answer::Kind::kUnavailable;
   answer.retry_after_ms = 1000;
+  answer.refused = refused;
   return answer;
 }
 
@@ -32,7 +33,7 @@ StrictRequests::~StrictRequests() {
 }
 
 void StrictRequests::Ask(const Command& command, Done done) {
-  if (waiting_.size() >= kWaitingMax) return Disappoint(done);
+  if (waiting_.size() >= kWaitingMax) return Disappoint(done, false);
   const std::uint64_t number = ++last_number_;
   Waiting& waiting = waiting_[number];
   waiting.request.set_request(number);
@@ -40,6 +41,7 @@ void StrictRequests::Ask(const Command& command, Done done) {
   waiting.done = std::move(done);
   waiting.deadline_us = scheduler_.MonotonicMicros() + answer_us_;
   waiting.sent_us = 0;
+  waiting.sent = false;
   unsent_.push_back(number);
   DispatchSoon();
   WatchSoon();
@@ -57,12 +59,13 @@ void StrictRequests::SendAgain() {
 }
 
 void StrictRequests::GiveUp() {
-  for (auto& [number, waiting] : std::exchange(waiting_, {})) Disappoint(waiting.done);
+  for (auto& [number, waiting] : std::exchange(waiting_, {}))
+    Disappoint(waiting.done, waiting.sent);
 }
 
-void StrictRequests::Disappoint(const Done& done) {
+void StrictRequests::Disappoint(const Done& done, bool sent) {
   ++unavailable_;
-  done(NoAnswer());
+  done(NoAnswer(!sent));
 }
 
 // Posted: what the event loop already holds goes in one message.
@@ -90,7 +93,10 @@ void StrictRequests::Dispatch() {
       sent.push_back(&at->second);
     }
     if (!requests.empty() && !send_(requests)) return;  // until there is a leader
-    for (Waiting* waiting : sent) waiting->sent_us = scheduler_.MonotonicMicros();
+    for (Waiting* waiting : sent) {
+      waiting->sent_us = scheduler_.MonotonicMicros();
+      waiting->sent = true;
+    }
     unsent_.erase(unsent_.begin(), unsent_.begin() + static_cast<std::ptrdiff_t>(taken));
   }
 }
@@ -110,7 +116,7 @@ void StrictRequests::Watch() {
   const std::int64_t now_us = scheduler_.MonotonicMicros();
   while (!waiting_.empty() && waiting_.begin()->second.deadline_us <= now_us) {
     auto late = waiting_.extract(waiting_.begin());
-    Disappoint(late.mapped().done);
+    Disappoint(late.mapped().done, late.mapped().sent);
   }
   for (auto& [number, waiting] : waiting_) {
     if (waiting.sent_us == 0 || now_us - waiting.sent_us < resend_us_) continue;

@@ -48,9 +48,10 @@ class StrictRequests {
     StrictRequest request;
     Done done;
     std::int64_t deadline_us;
-    std::int64_t sent_us;  // 0: not yet
+    std::int64_t sent_us;  // 0: not since there is another leader, or for too long
+    bool sent;             // ever: a leader may have proposed it
   };
-  void Disappoint(const Done& done);
+  void Disappoint(const Done& done, bool sent);
   void DispatchSoon();
   void Dispatch();
   void WatchSoon();

@@ -191,6 +191,19 @@ TEST_F(StrictApi, OnlyAnIdentityOfAConfiguredRegionIsAdded) {
   EXPECT_TRUE(story_.cluster.time().RunUntil(added, 5000));
 }
 
+TEST_F(StrictApi, AnUnknownOutcomeIsSaidToBeUnknownAndARefusalToBeOne) {
+  const std::string away = story_.Followers()[0];
+  const std::string body = R"({"endpoint":"POST /pay","request":{"amount":1}})";
+  story_.cluster.Partition({away}, story_.Others(away));
+  const Reply sent = Ask(away, "POST", "/v1/claims", "k", body);  // to the leader it still knows of
+  EXPECT_EQ(sent.status, 503);
+  EXPECT_NE(sent.body.find("outcome is unknown"), std::string::npos) << sent.body;
+  story_.Run(3000);
+  const Reply refused = Ask(away, "POST", "/v1/claims", "k", body);
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_NE(refused.body.find("nothing was done"), std::string::npos) << refused.body;
+}
+
 /// A key that was settled, is kept for two minutes, and whose answer a follower holds ready.
 class ReadyAnswer : public StrictApi {
  protected:
