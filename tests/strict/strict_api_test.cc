@@ -194,6 +194,7 @@ TEST_F(StrictApi, OnlyAnIdentityOfAConfiguredRegionIsAdded) {
 TEST_F(StrictApi, AnUnknownOutcomeIsSaidToBeUnknownAndARefusalToBeOne) {
   const std::string away = story_.Followers()[0];
   const std::string body = R"({"endpoint":"POST /pay","request":{"amount":1}})";
+  story_.Run(500);  // all have heard who leads
   story_.cluster.Partition({away}, story_.Others(away));
   const Reply sent = Ask(away, "POST", "/v1/claims", "k", body);  // to the leader it still knows of
   EXPECT_EQ(sent.status, 503);
