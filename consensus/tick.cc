@@ -15,7 +15,7 @@ void Raft::Tick() {
   if (role_ == RaftRole::kLeader) return TickLeader();
   if (ticks_ < timeout_ticks_) return;
   ResetElectionTimer();
-  if (!MayCampaign()) return;
+  if (!MayCampaign()) return BecomeFollower(term_, "");  // it cannot name whom it does not hear
   MutationOn("no-pre-vote") ? Campaign(false) : CampaignFirstAsking();
 }
 

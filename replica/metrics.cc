@@ -203,6 +203,8 @@ void Metrics::Registry::SetStrict(const StrictGauges& strict) {
   SetEach("once_strict_other_rules", "1 for a region whose [[strict]] rules differ.", "peer",
           differing);
   Set("once_strict_has_leader", "1 while a leader is known.", strict.has_leader);
+  Set("once_strict_unreadable", "1 while records of the strict group cannot be read.",
+      strict.unreadable);
   Set("once_strict_term", "Rises with every election.", static_cast<double>(strict.term));
   Set("once_strict_committed_index", "Last entry that is decided.",
       static_cast<double>(strict.committed));
@@ -310,7 +312,7 @@ std::vector<std::string> Metrics::Names(bool many_regions, bool strict) {
     for (const char* name :
          {"once_strict_role", "once_strict_has_leader", "once_strict_term",
           "once_strict_committed_index", "once_strict_applied_index", "once_strict_lag_entries",
-          "once_strict_waiting_requests", "once_strict_other_rules",
+          "once_strict_waiting_requests", "once_strict_other_rules", "once_strict_unreadable",
           "once_strict_leader_changes_total", "once_strict_entries_total",
           "once_strict_commands_total", "once_strict_forwarded_total",
           "once_strict_unavailable_total", "once_strict_refused_messages_total"})

@@ -48,6 +48,7 @@ class Metrics {
   struct StrictGauges {
     std::string role;
     bool has_leader = false;
+    bool unreadable = false;
     std::uint64_t term = 0;
     std::uint64_t committed = 0;
     std::uint64_t applied = 0;

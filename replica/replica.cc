@@ -32,8 +32,12 @@ Answer Unavailable(bool refused) {
   return answer;
 }
 
-// Whoever leads is right. Empty, or how this node's rules are wrong.
-std::string OtherRules(StrictGroup& group) {
+// Empty, or why this node is of no use to its callers in the strict group.
+std::string UnreadyFor(StrictGroup& group) {
+  if (group.engine().Status().unreadable)
+    return "records of the strict group cannot be read: replace this member (remove it, empty its "
+           "directory, start, add, promote)";
+  // Whoever leads is right.
   if (group.engine().Leads() || group.RegionsWithOtherRules().empty()) return "";
   return "the [[strict]] rules differ from those of the leader, " + group.engine().LeaderRegion();
 }
@@ -44,6 +48,7 @@ Metrics::StrictGauges GaugesOf(StrictGroup& group) {
   Metrics::StrictGauges gauges;
   gauges.role = EngineRoleName(status.role);
   gauges.has_leader = !status.leader.empty();
+  gauges.unreadable = status.unreadable;
   gauges.term = status.term;
   gauges.committed = status.committed;
   gauges.applied = status.applied;
@@ -332,7 +337,7 @@ std::string Replica::Unready() {
   if (commit_.full()) return "the disk is full";
   if (!clock_.Safe())
     return "the wall clock disagrees with the node's clock by more than the bound";
-  if (strict_) return OtherRules(*strict_);
+  if (strict_) return UnreadyFor(*strict_);
   return "";
 }
 

@@ -23,8 +23,9 @@ json::object IdempotencyFamily(const Config& config) {
   const bool strict = StrictRoutes(config.strict_routes).all();
   const bool v17 = config.spec_profile == SpecProfile::kV17;
   json::object multi_region = {{"supported", many}};
-  // Nothing is left to resolve; the newer vocabulary has no word for that without fenced effects.
-  if (strict && !v17) {
+  // Nothing is left to resolve. The newer vocabulary has no word for that without fenced effects,
+  // but it need not name a rule that is never applied.
+  if (strict) {
     multi_region["replicationLagBoundMs"] = 0;
   } else if (many) {
     multi_region["replicationLagBoundMs"] = config.replication_lag_bound_ms;

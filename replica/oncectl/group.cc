@@ -101,15 +101,24 @@ std::vector<View> AskAll(const GroupOptions& options) {
   return views;
 }
 
-// A learner takes part like a follower, and says so only in the list of members.
-std::string RoleOf(const View& view) {
-  const json::array members = view.Members();
-  if (members.empty()) return "no member";
-  for (const json::value& member : members)
-    if (member.at("member").as_string() == view.Text("member") &&
-        member.at("role").as_string() == "learner")
-      return "learner";
-  return view.Text("role");
+// Of those that say they lead, the one of the highest term; null: none does.
+const View* FindLeader(const std::vector<View>& views) {
+  const View* leader = nullptr;
+  for (const View& view : views)
+    if (view.Text("role") == "leader" && (!leader || view.Number("term") > leader->Number("term")))
+      leader = &view;
+  return leader;
+}
+
+// Who is removed is not told, so the leader's list decides, where there is one. A learner takes
+// part like a follower, and is called one only there.
+std::string RoleOf(const View& view, const View* leader) {
+  const std::string own = view.Text("role");
+  if (!leader && own == "stopped") return own;
+  for (const json::value& member : (leader ? leader : &view)->Members())
+    if (member.at("member").as_string() == view.Text("member"))
+      return own != "stopped" && member.at("role").as_string() == "learner" ? "learner" : own;
+  return "no member";
 }
 
 void WarnOfOtherRules(const View& view) {
@@ -121,10 +130,10 @@ void WarnOfOtherRules(const View& view) {
 }
 
 // Of the members that the leader knows, those whose nodes are not among the ones that were asked.
-json::array NotAsked(const View& leader, const std::vector<View>& asked) {
+json::array NotAsked(const View* leader, const std::vector<View>& asked) {
   json::array others;
-  if (leader.Text("role") != "leader") return others;
-  for (const json::value& member : leader.Members())
+  if (!leader) return others;
+  for (const json::value& member : leader->Members())
     if (std::none_of(asked.begin(), asked.end(), [&member](const View& view) {
           return view.Text("member") == member.at("member").as_string();
         }))
@@ -159,6 +168,7 @@ int ShowNodes(GroupOptions& options, bool names) {
   if (const std::string error = FindNodes(options); !error.empty()) return Fail(error);
   const std::vector<View> views = AskAll(options);
   if (NoneTold(views)) return NoView(views);
+  const View* const leader = FindLeader(views);
   std::int64_t last = 0;
   for (const View& view : views) last = std::max(last, view.Number("index"));
   const auto row = [names](const auto& who, const auto& role, const auto& term, const auto& index,
@@ -171,16 +181,19 @@ int ShowNodes(GroupOptions& options, bool names) {
   for (const View& view : views) {
     const std::string member = view.Text("member");
     if (view.error.empty())
-      row(names ? member : member.substr(0, member.find('/')), RoleOf(view), view.Number("term"),
-          view.Number("index"), view.Number("applied"), last - view.Number("applied"));
+      row(names ? member : member.substr(0, member.find('/')), RoleOf(view, leader),
+          view.Number("term"), view.Number("index"), view.Number("applied"),
+          last - view.Number("applied"));
     else
       std::cout << view.error << "\n";
   }
   if (names)
-    for (const View& view : views)
-      for (const json::value& member : NotAsked(view, views))
-        row(member.at("member").as_string().c_str(), member.at("role").as_string().c_str(), "-",
-            "-", "-", member.as_object().contains("lag") ? json::serialize(member.at("lag")) : "-");
+    for (const json::value& member : NotAsked(leader, views))
+      row(member.at("member").as_string().c_str(), member.at("role").as_string().c_str(), "-", "-",
+          "-", member.as_object().contains("lag") ? json::serialize(member.at("lag")) : "-");
+  if (!leader)
+    std::cerr << "oncectl: none of these nodes leads: a role is what the node last knew, and one "
+                 "that was removed may not know it\n";
   for (const View& view : views) WarnOfOtherRules(view);
   return 0;
 }
@@ -225,9 +238,8 @@ int Change(GroupOptions& options, const std::string& kind) {
   if (const std::string error = FindNodes(options); !error.empty()) return Fail(error);
   const std::vector<View> views = AskAll(options);
   if (NoneTold(views)) return NoView(views);
-  const auto leader = std::find_if(views.begin(), views.end(),
-                                   [](const View& view) { return view.Text("role") == "leader"; });
-  if (leader == views.end())
+  const View* const leader = FindLeader(views);
+  if (!leader)
     return Fail(
         "none of these nodes leads: name the leader's too with --url, or wait until there "
         "is one; see oncectl members");

@@ -82,6 +82,7 @@ struct EngineStatus {
   std::uint64_t applied = 0;
   std::vector<EngineMember> members;  // empty: this member belongs to no group yet
   std::uint64_t refused = 0;          // messages that no honest member sends
+  bool unreadable = false;            // what is stored could not be read lately: it is of no use
 };
 
 struct MemberChange {

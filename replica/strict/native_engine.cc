@@ -11,6 +11,8 @@ namespace {
 
 constexpr std::int64_t kBeginAgainMs = 1000;
 constexpr std::int64_t kTellMs = 5;
+// It applies what it cannot read within a few of them, if it is still there.
+constexpr std::uint32_t kSoundTicks = 60;
 // Parts of what is kept for a member that is behind, when there is none.
 constexpr std::uint64_t kEntriesPart = 4;
 constexpr std::uint64_t kBytesPart = 32;
@@ -71,6 +73,7 @@ void NativeEngine::Tick() {
     if (*alive) Tick();
   });
   if (!raft_) return;
+  if (unreadable_ticks_ > 0) --unreadable_ticks_;
   raft_->Tick();
   Work();
 }
@@ -176,7 +179,7 @@ void NativeEngine::Do(RaftWork work) {
     // A follower first acknowledges what it is storing: the leader's callers wait for that.
     if (portions_.empty() || Leads()) ApplyDecided();
   } catch (const KvUnreadable&) {
-    broken_ = true;
+    BreakUnreadable();
     return;
   }
   Answer(work.reads);
@@ -231,7 +234,7 @@ void NativeEngine::Settle(std::uint64_t number) {
     try {
       ApplyDecided();
     } catch (const KvUnreadable&) {
-      broken_ = true;
+      BreakUnreadable();
     }
     working_ = false;
   }
@@ -287,7 +290,7 @@ void NativeEngine::Provide(const RaftChunkWanted& wanted) {
     OutgoingSnapshot::Piece piece = kept->Read(wanted.index == kept->index() ? wanted.offset : 0);
     raft_->ProvideChunk(wanted.to, kept->index(), piece.offset, std::move(piece.bytes), piece.last);
   } catch (const KvUnreadable&) {
-    broken_ = true;
+    BreakUnreadable();
   }
 }
 
@@ -317,7 +320,7 @@ bool NativeEngine::CompactLog() {
   try {
     state_.Store();
   } catch (const KvUnreadable&) {
-    broken_ = true;
+    BreakUnreadable();
     return false;
   }
   raft_->Compact(upto);
@@ -334,6 +337,11 @@ void NativeEngine::NoticeLeader() {
   if (leader == known_leader_) return;
   known_leader_ = std::move(leader);
   state_.LeaderChanged();
+}
+
+void NativeEngine::BreakUnreadable() {
+  broken_ = true;
+  unreadable_ticks_ = kSoundTicks;
 }
 
 void NativeEngine::FallSilent() {
@@ -362,7 +370,7 @@ void NativeEngine::BeginAgainLater() {
       try {
         if (durable == Durable::kYes) return Load();
       } catch (const KvUnreadable&) {
-        // Perhaps the next time.
+        unreadable_ticks_ = kSoundTicks;  // perhaps the next time
       }
       BeginAgainLater();
     });
@@ -379,6 +387,7 @@ EngineStatus NativeEngine::Status() const {
   EngineStatus status;
   status.name = options_.member;
   status.refused = refused_;
+  status.unreadable = unreadable_ticks_ > 0;
   if (!raft_) return status;
   static constexpr EngineRole kRoles[] = {EngineRole::kFollower, EngineRole::kCandidate,
                                           EngineRole::kCandidate, EngineRole::kLeader};

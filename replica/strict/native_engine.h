@@ -51,8 +51,9 @@ struct EngineWorld {
 /// back.
 ///
 /// When the disk is full, or a block unreadable, the member falls silent and, once all that is
-/// written is durable, begins again from what is stored: to the others it was restarted. After a
-/// failed sync it stays silent.
+/// written is durable, begins again from what is stored: to the others it was restarted. A block
+/// that stays unreadable so ends its part in the group, which its status says. After a failed sync
+/// it stays silent.
 class NativeEngine : public Engine {
  public:
   /// `state` outlives it. Reads the store: may throw KvUnreadable.
@@ -102,6 +103,8 @@ class NativeEngine : public Engine {
   void Send(const std::vector<RaftMessage>& messages);
   void TellCommitSoon();
   void NoticeLeader();
+  /// It must begin again, and says so for a while.
+  void BreakUnreadable();
   /// Forgets the core and what it was doing.
   void FallSilent();
   /// The same, and begins again from the store later.
@@ -128,6 +131,7 @@ class NativeEngine : public Engine {
   std::uint64_t applied_bytes_ = 0;  // since the log was last cut
   std::string known_leader_;
   std::uint64_t refused_ = 0;
+  std::uint32_t unreadable_ticks_ = 0;  // above 0: its records could not be read lately
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

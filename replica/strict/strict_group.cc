@@ -1,5 +1,6 @@
 #include "replica/strict/strict_group.h"
 
+#include <set>
 #include <utility>
 
 #include "conflict/mutation.h"
@@ -39,7 +40,7 @@ StrictGroup::StrictGroup(StrictWorld world, StrictOptions options)
                 MutationOn("request-numbers-reused") ? 0 : world_.entropy() >> 1,
                 [this](const std::vector<const StrictRequest*>& all) { return SendToLeader(all); }),
       proposals_(world_.scheduler, world_.clock, *engine_, world_.entropy, options_.terms),
-      reads_(world_.scheduler, options_.answer_ms, world_.entropy() >> 1,
+      reads_(world_.scheduler, options_.answer_ms, options_.resend_ms, world_.entropy() >> 1,
              [this](std::uint64_t read) { return AskLeader(read); }),
       duties_(world_.scheduler, world_.clock, *engine_, state_, proposals_,
               options_.terms.skew_ms()) {
@@ -178,12 +179,15 @@ StrictCounts StrictGroup::counts() const {
 }
 
 std::vector<std::string> StrictGroup::RegionsWithOtherRules() const {
-  // Followers do not hear each other: what they once said would stand for ever.
-  const std::string leader = engine_->LeaderRegion();
+  // Followers do not hear each other, and nobody hears who has left: what they once said would
+  // stand for ever.
+  std::set<std::string> heard = {engine_->LeaderRegion()};
+  if (engine_->Leads())
+    for (const EngineMember& member : engine_->Status().members)
+      heard.insert(RegionOfMember(member.name));
   std::vector<std::string> regions;
   for (const auto& [region, rules] : rules_of_)
-    if (rules != options_.rules && (engine_->Leads() || region == leader))
-      regions.push_back(region);
+    if (rules != options_.rules && heard.count(region)) regions.push_back(region);
   return regions;
 }
 

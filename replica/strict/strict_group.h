@@ -89,7 +89,7 @@ class StrictGroup : private StateMachine {
   std::size_t waiting() const { return requests_.size(); }
   StrictCounts counts() const;
   /// Regions whose rules differ from this node's, so that what is strict there may be best-effort
-  /// here: of all that a leader hears of, or the leader's.
+  /// here: of all members if this one leads, or the leader's.
   std::vector<std::string> RegionsWithOtherRules() const;
   /// Everything applied so far goes into the open batch of the outer Tables.
   void Store() override { state_.Store(); }

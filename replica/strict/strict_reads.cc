@@ -1,5 +1,6 @@
 #include "replica/strict/strict_reads.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -10,10 +11,11 @@ namespace {
 constexpr std::size_t kWaitingMax = 100'000;
 }
 
-StrictReads::StrictReads(Scheduler& scheduler, std::int64_t answer_ms, std::uint64_t first_number,
-                         AskLeader ask)
+StrictReads::StrictReads(Scheduler& scheduler, std::int64_t answer_ms, std::int64_t resend_ms,
+                         std::uint64_t first_number, AskLeader ask)
     : scheduler_(scheduler),
       answer_ms_(answer_ms),
+      resend_ms_(resend_ms),
       last_number_(first_number),
       ask_(std::move(ask)) {}
 
@@ -25,9 +27,7 @@ void StrictReads::Read(std::function<void()> ready, std::function<void()> failed
   if (waiting_.size() >= kWaitingMax) return failed();
   const std::uint64_t number = ++last_number_;
   waiting_[number] = {std::move(ready), std::move(failed), std::nullopt};
-  scheduler_.After(answer_ms_, [this, alive = alive_, number] {
-    if (*alive) Expire(number);
-  });
+  Watch(number, answer_ms_);
   ask_(number);
 }
 
@@ -54,9 +54,16 @@ void StrictReads::AskAgain() {
   for (const std::uint64_t number : numbers) ask_(number);
 }
 
-void StrictReads::Expire(std::uint64_t number) {
-  auto found = waiting_.extract(number);
-  if (!found.empty()) found.mapped().failed();
+void StrictReads::Watch(std::uint64_t number, std::int64_t left_ms) {
+  const std::int64_t wait_ms = std::min(resend_ms_, left_ms);
+  scheduler_.After(wait_ms, [this, alive = alive_, number, left_ms = left_ms - wait_ms] {
+    if (!*alive) return;
+    const auto at = waiting_.find(number);
+    if (at == waiting_.end()) return;
+    if (left_ms == 0) return waiting_.extract(at).mapped().failed();
+    Watch(number, left_ms);
+    if (!at->second.index) ask_(number);
+  });
 }
 
 }  // namespace once

@@ -12,15 +12,15 @@
 namespace once {
 
 /// The leader says which index a read must wait for; the node's own state answers when it has
-/// applied that.
+/// applied that. It is asked again when it says nothing, or another one leads.
 class StrictReads {
  public:
   /// Asks the leader about the read `number`; false when none is known.
   using AskLeader = std::function<bool(std::uint64_t number)>;
 
   /// `scheduler` outlives it.
-  StrictReads(Scheduler& scheduler, std::int64_t answer_ms, std::uint64_t first_number,
-              AskLeader ask);
+  StrictReads(Scheduler& scheduler, std::int64_t answer_ms, std::int64_t resend_ms,
+              std::uint64_t first_number, AskLeader ask);
   ~StrictReads();
 
   /// Calls one of the two; `failed` when there was no answer in time.
@@ -37,10 +37,11 @@ class StrictReads {
     std::function<void()> failed;
     std::optional<std::uint64_t> index;
   };
-  void Expire(std::uint64_t number);
+  void Watch(std::uint64_t number, std::int64_t left_ms);
 
   Scheduler& scheduler_;
   const std::int64_t answer_ms_;
+  const std::int64_t resend_ms_;
   std::uint64_t last_number_;
   AskLeader ask_;
   std::map<std::uint64_t, Waiting> waiting_;

@@ -41,6 +41,37 @@ TEST(Membership, ALearnerIsNotCounted) {
   EXPECT_EQ(group.Leader(), nullptr) << "learners do not stand for election";
 }
 
+TEST(Membership, ALearnerThatIsCutOffForgetsTheLeaderUntilItHearsOne) {
+  Group group;
+  group.Found({"a", "b"}, {"c"});
+  group.Elect("a");
+  group.Tick("a", 3);
+  group.Settle();
+  ASSERT_EQ(group["c"].leader(), "a");
+  group.Isolate("c");
+  group.Tick("c", 30);
+  EXPECT_EQ(group["c"].leader(), "");
+  EXPECT_EQ(group["c"].term(), group["a"].term()) << "it does not stand";
+  group.Heal();
+  group.Tick("a", 3);
+  group.Settle();
+  EXPECT_EQ(group["c"].leader(), "a");
+}
+
+TEST(Membership, ARemovedVoterThatKnowsItForgetsTheLeader) {
+  // The leader says no more to whom it has removed: the last that c hears is the decision.
+  LoneMember c(DiskOf(1, {}), "c");
+  RaftEntry change = EntryOf(1, 1, "");
+  change.set_kind(MEMBERSHIP);
+  change.mutable_membership()->add_voters("a");
+  change.mutable_membership()->add_voters("b");
+  c.Answer(c.AppendBy("a", 1, 0, 0, {change}, 1));
+  ASSERT_EQ(c->leader(), "a");
+  for (int i = 0; i < 30; ++i) c->Tick();
+  EXPECT_EQ(c->leader(), "");
+  EXPECT_EQ(c->role(), RaftRole::kFollower);
+}
+
 TEST(Membership, ALearnerThatLagsIsNotPromoted) {
   RaftOptions options;
   options.promotion_entries_max = 5;

@@ -121,7 +121,11 @@ TEST_F(StrictApi, OW_MB_01_OW_MR_11_WhereAllIsStrictTheDocumentSaysSoWithBoundZe
   EXPECT_EQ(all.at("multiRegion").at("supported"), true);
   EXPECT_EQ(all.at("multiRegion").at("replicationLagBoundMs"), 0);
   EXPECT_EQ(Text(family({{"vault", "*"}}, SpecProfile::kV11), "crossRegion"), "best-effort");
-  EXPECT_EQ(Text(family({{"*", "*"}}, SpecProfile::kV17), "crossRegion"), "reconciled-records");
+  // The newer vocabulary has no word for it; the bound is the same, and no rule is applied.
+  const json::value newer = family({{"*", "*"}}, SpecProfile::kV17);
+  EXPECT_EQ(Text(newer, "crossRegion"), "reconciled-records");
+  EXPECT_EQ(newer.at("multiRegion"), all.at("multiRegion"));
+  EXPECT_FALSE(newer.at("multiRegion").as_object().contains("partitionRecoveryStrategy"));
 }
 
 TEST_F(StrictApi, OW_MR_11_TheDocumentListsStrictRoutesAndNoTenant) {
@@ -154,7 +158,7 @@ TEST_F(StrictApi, OW_N_10_EveryAdvertisedMetricOfTheGroupIsOnTheLeadersPage) {
     ++of_group;
     EXPECT_NE(page.find("# TYPE " + text + " "), std::string::npos) << text;
   }
-  EXPECT_EQ(of_group, 13);
+  EXPECT_EQ(of_group, 14);
   EXPECT_NE(page.find("once_strict_role{role=\"leader\"} 1"), std::string::npos);
   EXPECT_NE(page.find("once_strict_commands_total 2"), std::string::npos);
   EXPECT_NE(page.find("once_strict_lag_entries{peer=\"" + follower + "\"}"), std::string::npos);
@@ -176,6 +180,20 @@ TEST_F(StrictApi, TheGroupIsShownAndLeadershipHandedOver) {
   EXPECT_EQ(Ask(leader, "POST", "/v1/cluster", "", transfer).status, 202);
   EXPECT_EQ(story_.AwaitLeader(leader), next);
   EXPECT_EQ(Ask(next, "POST", "/v1/cluster", "", R"({"found":["eu/0"]})").status, 409);
+}
+
+TEST_F(StrictApi, AGroupIsFoundedOnlyByOneIdentityOfEachConfiguredRegion) {
+  for (const char* founders :
+       {R"(["eu/0","us"])", R"(["eu/0","xx/1"])", R"(["eu/0","us/"])", R"(["eu/0","/1"])",
+        R"(["eu/0","eu/0"])", R"(["eu/0","us/0","us/1"])"}) {
+    const Reply refused =
+        Ask("eu", "POST", "/v1/cluster", "", R"({"found":)" + std::string(founders) + "}");
+    EXPECT_EQ(refused.status, 400) << founders;
+    const std::string why = Text(refused.Json(), "message");
+    EXPECT_TRUE(why.ends_with("is not region/identity of a region in this node's configuration") ||
+                why.ends_with("is named twice"))
+        << why;
+  }
 }
 
 TEST_F(StrictApi, OnlyAnIdentityOfAConfiguredRegionIsAdded) {

@@ -45,6 +45,14 @@ class StrictStory : public Story {
     }
     return answer;
   }
+  /// Whoever leads is asked, until one accepts it.
+  bool Change(MemberChange::Kind kind, const std::string& member) {
+    return cluster.time().RunUntil(
+        [&] {
+          return Group(AwaitLeader()).engine().Change({kind, member}).empty();
+        },
+        10'000);
+  }
   Slot* StrictSlot(const std::string& region, const std::string& key) {
     return Group(region).tables().FindSlot(
         BeginCommand("acme", key, 1, 1, 1).begin().slot().hash());

@@ -375,19 +375,11 @@ TEST(Strict, S_30_S_49_AnEmptiedRegionIsALearnerUntilItIsMadeAVoter) {
   story.cluster.Restart(emptied);
   story.Run(5000);
   EXPECT_EQ(story.Status(emptied).term, 0u);
-  using Change = MemberChange::Kind;
-  const auto change = [&](Change kind, const std::string& member) {
-    return story.cluster.time().RunUntil(
-        [&] {
-          return story.Group(story.AwaitLeader()).engine().Change({kind, member}).empty();
-        },
-        10'000);
-  };
-  ASSERT_TRUE(change(Change::kAdd, story.cluster.Member(emptied)));
+  ASSERT_TRUE(story.Change(MemberChange::Kind::kAdd, story.cluster.Member(emptied)));
   ASSERT_TRUE(story.AllEqual());
   EXPECT_EQ(story.Begin(emptied, "k").claim.run_id(), id);
-  ASSERT_TRUE(change(Change::kRemove, emptied + "/0"));
-  ASSERT_TRUE(change(Change::kPromote, story.cluster.Member(emptied)));
+  ASSERT_TRUE(story.Change(MemberChange::Kind::kRemove, emptied + "/0"));
+  ASSERT_TRUE(story.Change(MemberChange::Kind::kPromote, story.cluster.Member(emptied)));
   story.cluster.Crash(story.Leader() == emptied ? story.Followers()[0] : story.Leader());
   story.AwaitLeader();
   EXPECT_EQ(story.BeginPatiently(emptied, "new").kind, Kind::kExecute);

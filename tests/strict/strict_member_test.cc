@@ -1,0 +1,99 @@
+// One member among sound ones: what it cannot read, what it does not hear, what it once heard.
+#include "tests/strict/strict_story.h"
+
+namespace once {
+namespace {
+
+bool SaysUnreadable(StrictStory& story, const std::string& region) {
+  return story.cluster.replica(region).Unready().starts_with(
+      "records of the strict group cannot be read");
+}
+
+/// A region one of whose strict records is on a bad block, and which has to read it.
+class Unreadable : public testing::Test {
+ protected:
+  void SetUp() override {
+    bad_ = story_.Followers()[0];
+    const Answer owned = story_.Begin(story_.Leader(), "k");
+    ASSERT_EQ(story_.Complete(story_.Leader(), owned).kind, Answer::Kind::kDone);
+    ASSERT_TRUE(story_.AllEqual());  // everything is stored
+    story_.Run(500);
+    story_.cluster.Crash(bad_);
+    story_.cluster.disk(bad_).SetUnreadable(record_);
+    story_.cluster.Restart(bad_);
+    story_.AwaitLeader();
+    story_.Complete(story_.Leader(), owned);  // once more: through the log, and about that slot
+  }
+  bool AwaitUnready() {
+    return story_.cluster.time().RunUntil([&] { return SaysUnreadable(story_, bad_); }, 10'000);
+  }
+
+  StrictStory story_;
+  std::string bad_;
+  const std::string record_ =
+      keys::Strict(keys::Slot(BeginCommand("acme", "k", 1, 1, 1).begin().slot().hash()));
+};
+
+TEST_F(Unreadable, S_48_AMemberThatCannotReadItsRecordsIsNotReadyUntilItCan) {
+  ASSERT_TRUE(AwaitUnready());
+  for (int i = 0; i < 200; ++i) {
+    story_.Run(100);
+    ASSERT_TRUE(SaysUnreadable(story_, bad_)) << "it begins again and again, and does not get on";
+  }
+  EXPECT_TRUE(story_.cluster.replica(bad_).Gauges().strict->unreadable);
+  EXPECT_EQ(story_.BeginPatiently(story_.Leader(), "new").kind, Answer::Kind::kExecute);
+  EXPECT_EQ(story_.cluster.replica(story_.Leader()).Unready(), "");
+
+  story_.cluster.disk(bad_).SetReadable(record_);
+  EXPECT_TRUE(story_.cluster.time().RunUntil(
+      [&] { return story_.cluster.replica(bad_).Unready().empty(); }, 10'000));
+  EXPECT_TRUE(story_.AllEqual());
+}
+
+TEST_F(Unreadable, S_48_AMemberThatCannotReadItsRecordsIsReplaced) {
+  ASSERT_TRUE(AwaitUnready());
+  ASSERT_TRUE(story_.Change(MemberChange::Kind::kRemove, story_.cluster.Member(bad_)));
+  story_.cluster.Crash(bad_);
+  story_.cluster.Empty(bad_);
+  story_.cluster.Restart(bad_);
+  ASSERT_TRUE(story_.Change(MemberChange::Kind::kAdd, story_.cluster.Member(bad_)));
+  ASSERT_TRUE(story_.Change(MemberChange::Kind::kPromote, story_.cluster.Member(bad_)));
+  ASSERT_TRUE(story_.AllEqual());
+  EXPECT_EQ(story_.cluster.replica(bad_).Unready(), "");
+  EXPECT_EQ(story_.Begin(bad_, "k").kind, Answer::Kind::kReplay);
+}
+
+TEST(StrictMember, ALostReadIsAskedForAgain) {
+  StrictStory story;
+  const std::string asker = story.Followers()[0];
+  const std::string leader = story.Leader();
+  bool answered = false, failed = false;
+  // Only what the asker says is lost, and for less than anybody stands for election after.
+  story.cluster.network().Cut(asker, leader);
+  story.Group(asker).Read([&](Tables&) { answered = true; }, [&] { failed = true; });
+  story.Run(100);
+  story.cluster.network().Mend(asker, leader);
+  EXPECT_TRUE(story.cluster.time().RunUntil([&] { return answered || failed; }, 10'000));
+  EXPECT_TRUE(answered);
+  EXPECT_EQ(story.Leader(), leader);
+}
+
+TEST(StrictMember, TheRulesOfARegionThatHasLeftAreForgotten) {
+  StrictStory story;
+  const std::string leader = story.Leader();
+  const std::string odd = story.Followers()[0];
+  story.cluster.Crash(odd);
+  SimulatedTransport transport(story.cluster.network(), odd, story.cluster.time());
+  StrictMessage message;
+  message.set_format(1);
+  message.set_rules(7);
+  transport.Send(leader, std::string(1, '\0') + message.SerializeAsString());
+  story.Run(100);
+  ASSERT_EQ(story.Group(leader).RegionsWithOtherRules(), std::vector<std::string>{odd});
+  ASSERT_TRUE(story.Change(MemberChange::Kind::kRemove, story.cluster.Member(odd)));
+  EXPECT_TRUE(story.cluster.time().RunUntil(
+      [&] { return story.Group(leader).RegionsWithOtherRules().empty(); }, 5000));
+}
+
+}  // namespace
+}  // namespace once
