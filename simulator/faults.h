@@ -8,6 +8,8 @@
 //   - A full disk refuses whole batches.
 //   - Any two wall clocks of nodes that start differ by less than the skew bound. A running node's
 //     wall clock may jump anywhere: its stamps must not follow, and it must refuse new claims.
+//     Where everything is strict, one region at a time may start with its wall clock ahead by any
+//     amount. Its clock is put right while it is down, for as long as it was ahead.
 //   - Monotonic clocks run at one rate, also while a process stands still.
 //   - A directory is emptied, or replaced by an older copy of itself, only while its process is
 //     down. That may happen to any region, again and again, also before an earlier loss is mended.
@@ -64,6 +66,7 @@ class Faults {
   std::int64_t CleanSinceMillis(const std::string& one, const std::string& other) const;
 
  private:
+  static constexpr std::int64_t kPauseMsMax = 6000;
   using Begin = void (Faults::*)(std::int64_t for_ms);
 
   void Repeat(std::int64_t gap_ms, std::int64_t longest_ms, Begin begin);
@@ -78,6 +81,7 @@ class Faults {
   void FillSome(std::int64_t for_ms);
   void JumpSome(std::int64_t for_ms);
   void JumpWildly(std::int64_t for_ms);
+  void StartSomeAhead(std::int64_t for_ms);
   void EmptySome(std::int64_t for_ms);
   void RestoreSome(std::int64_t for_ms);
   void TransferSome(std::int64_t for_ms);
@@ -95,6 +99,9 @@ class Faults {
   void CloneFor(const std::string& region, std::int64_t age_ms, std::int64_t for_ms);
   void PauseFor(const std::string& region, std::int64_t for_ms);
   void JumpFor(const std::string& region, std::int64_t amount_ms, std::int64_t for_ms);
+  /// It starts anew with its wall clock ahead, and is asked to lead. One at a time.
+  void StartAheadFor(const std::string& region, std::int64_t amount_ms, std::int64_t for_ms);
+  void EndAhead(std::int64_t amount_ms);
   /// The leader is cut off, and asked to take all others out before it knows.
   void DismissOthers(std::int64_t for_ms);
   void TransferTo(const std::string& region);
@@ -134,6 +141,7 @@ class Faults {
   std::map<std::string, std::size_t> crash_;       // open faults
   std::map<std::string, std::size_t> wild_;
   std::map<std::string, std::int64_t> wild_ms_;
+  std::string ahead_;  // the region that started with its clock ahead
   std::uint32_t replacements_ = 0;
 };
 
