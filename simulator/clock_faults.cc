@@ -55,6 +55,7 @@ void Faults::StartAheadFor(const std::string& region, std::int64_t amount_ms, st
   if (!ahead_.empty() || wild_ms_[region] != 0) return;
   if (!cluster_.IsUp(region) || cluster_.IsPaused(region)) return;
   ahead_ = region;
+  started_ahead_.insert(region);
   wild_ms_[region] = amount_ms;
   wild_[region] = Open(Fault::Kind::kClockJump, region, "", amount_ms);
   cluster_.Crash(region);

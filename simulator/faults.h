@@ -35,6 +35,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -64,6 +65,9 @@ class Faults {
 
   /// Since when the two regions and the links between them have been well; now, if they are not.
   std::int64_t CleanSinceMillis(const std::string& one, const std::string& other) const;
+  /// Regions that at some time started with their wall clock ahead of others' by more than the
+  /// bound.
+  const std::set<std::string>& started_ahead() const { return started_ahead_; }
 
  private:
   static constexpr std::int64_t kPauseMsMax = 6000;
@@ -141,7 +145,8 @@ class Faults {
   std::map<std::string, std::size_t> crash_;       // open faults
   std::map<std::string, std::size_t> wild_;
   std::map<std::string, std::int64_t> wild_ms_;
-  std::string ahead_;  // the region that started with its clock ahead
+  std::string ahead_;  // the region whose clock was ahead when it started; empty: none
+  std::set<std::string> started_ahead_;
   std::uint32_t replacements_ = 0;
 };
 

@@ -21,8 +21,8 @@ namespace once {
 /// entry costs every member a sync and four messages, whatever is in it. Where deciding takes long,
 /// because members are far away, one follows another after 2 ms. While the clock is unsafe, or
 /// differs from others', nothing is proposed. What comes then, or is refused by the engine, is
-/// dropped: who asked asks again. What comes before it is heard how the clock stands
-/// waits for half a second.
+/// dropped: who asked asks again. What comes before it is heard how the clock stands waits for half
+/// a second.
 class StrictProposals {
  public:
   /// All outlive it.
