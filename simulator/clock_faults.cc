@@ -70,7 +70,7 @@ void Faults::StartAheadFor(const std::string& region, std::int64_t amount_ms, st
 // What it stored is ahead as well, so it is down until that is past.
 void Faults::EndAhead(std::int64_t amount_ms) {
   const std::string region = ahead_;
-  if (cluster_.IsPaused(region)) {
+  if (cluster_.IsUp(region) && cluster_.IsPaused(region)) {
     cluster_.time().After(100, [this, amount_ms] { EndAhead(amount_ms); });
     return;
   }
