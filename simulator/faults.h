@@ -8,8 +8,8 @@
 //   - A full disk refuses whole batches.
 //   - Any two wall clocks of nodes that start differ by less than the skew bound. A running node's
 //     wall clock may jump anywhere: its stamps must not follow, and it must refuse new claims.
-//     Where everything is strict, one region at a time may start with its wall clock ahead by any
-//     amount. Its clock is put right while it is down, for as long as it was ahead.
+//     Where everything is strict, one region at a time may start with its wall clock 4 to 8 s
+//     ahead. Its clock is put right while it is down, for as long as it was ahead.
 //   - Monotonic clocks run at one rate, also while a process stands still.
 //   - A directory is emptied, or replaced by an older copy of itself, only while its process is
 //     down. That may happen to any region, again and again, also before an earlier loss is mended.
