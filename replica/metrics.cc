@@ -285,7 +285,9 @@ std::string Metrics::Text(const Gauges& gauges) {
     r.Set("once_connections", "Open client connections.", static_cast<double>(gauges.connections));
     r.Set("once_clock_offset_seconds", "Wall clock minus the node's clock.",
           static_cast<double>(gauges.clock_offset_ms) / 1e3);
-    r.Set("once_clock_safe", "1 while the wall clock is within the skew bound.", gauges.clock_safe);
+    r.Set("once_clock_safe",
+          "1 while the wall clock, and the strict group's clocks, are within the bound.",
+          gauges.clock_safe);
     r.Set("once_store_failed", "1 after a failed sync: the node writes no more.",
           gauges.store_failed);
     for (const Gauges::Peer& peer : gauges.peers) r.SetPeer(peer);

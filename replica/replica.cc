@@ -337,6 +337,8 @@ std::string Replica::Unready() {
   if (commit_.full()) return "the disk is full";
   if (!clock_.Safe())
     return "the wall clock disagrees with the node's clock by more than the bound";
+  if (strict_ && strict_->ClockDiffers())
+    return "the node's clock differs from those of the strict group by more than the bound";
   if (strict_) return UnreadyFor(*strict_);
   return "";
 }
@@ -348,7 +350,7 @@ Metrics::Gauges Replica::Gauges() {
   gauges.hot_slots = tables_.hot().size();
   gauges.queue_depth = commit_.waiting();
   gauges.waiters = waiters_.size();
-  gauges.clock_safe = clock_.Safe();
+  gauges.clock_safe = clock_.Safe() && !(strict_ && strict_->ClockDiffers());
   gauges.clock_offset_ms = clock_.OffsetMillis();
   gauges.store_failed = commit_.failed();
   gauges.store_full = commit_.full();

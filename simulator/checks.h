@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -68,8 +69,9 @@ bool WinnerMayBeUndone(const Cluster& cluster, const Conflict& conflict);
 Violations CheckLosers(Cluster& cluster, const Holdings& holdings);
 /// The regions' conflict counts add up to the number of losers, with those that are forgotten.
 Violations CheckConflictCount(Cluster& cluster, const Holdings& holdings, std::int64_t grace_ms);
-/// Nothing is left to say: journals are empty, every frame is acknowledged, no peer was refused.
-Violations CheckDrained(Cluster& cluster);
+/// Nothing is left to say: journals are empty, every frame is acknowledged, no peer was refused
+/// but those that `started_ahead`.
+Violations CheckDrained(Cluster& cluster, const std::set<std::string>& started_ahead);
 
 /// A copy of the region's directory does not start, under its own name or another's.
 Violations CheckClone(const Cluster& cluster, const std::string& region);

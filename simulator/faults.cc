@@ -60,12 +60,13 @@ void Faults::Start(std::int64_t duration_ms) {
   Repeat(options_.flap_gap_ms, 10'000, &Faults::FlapSome);
   Repeat(options_.clog_gap_ms, 8000, &Faults::ClogSome);
   Repeat(options_.crash_gap_ms, options_.down_ms_max, &Faults::CrashSome);
-  Repeat(options_.pause_gap_ms, 6000, &Faults::PauseSome);
+  Repeat(options_.pause_gap_ms, kPauseMsMax, &Faults::PauseSome);
   Repeat(options_.slow_disk_gap_ms, 8000, &Faults::SlowSome);
   Repeat(options_.sync_failure_gap_ms, 4000, &Faults::FailSome);
   Repeat(options_.disk_full_gap_ms, 5000, &Faults::FillSome);
   Repeat(options_.clock_jump_gap_ms, 1, &Faults::JumpSome);
   Repeat(options_.wild_jump_gap_ms, 6000, &Faults::JumpWildly);
+  Repeat(options_.start_ahead_gap_ms, 4000, &Faults::StartSomeAhead);
   Repeat(options_.emptied_gap_ms, 4000, &Faults::EmptySome);
   Repeat(options_.restored_gap_ms, 12'000, &Faults::RestoreSome);
   Repeat(options_.transfer_gap_ms, 1, &Faults::TransferSome);
@@ -266,51 +267,6 @@ void Faults::FillSome(std::int64_t for_ms) {
   cluster_.disk(region).SetFull(true);
   CloseAfter(for_ms, Open(Fault::Kind::kDiskFull, region),
              [this, region] { cluster_.disk(region).SetFull(false); });
-}
-
-void Faults::SetOffset(const std::string& region, std::int64_t offset_ms) {
-  cluster_.JumpWall(region, offset_ms - offset_ms_[region]);
-  offset_ms_[region] = offset_ms;
-}
-
-void Faults::JumpSome(std::int64_t) {
-  const std::int64_t most_ms = std::max<std::int64_t>(options_.skew_ms_max, 200);
-  const std::int64_t offset_ms = Below(2 * most_ms + 1) - most_ms;
-  SetOffset(AnyRegion(), offset_ms);
-}
-
-void Faults::Drift() {
-  for (const std::string& region : cluster_.regions()) {
-    const std::int64_t moved_ms =
-        offset_ms_[region] + Below(2 * options_.drift_ms_max + 1) - options_.drift_ms_max;
-    SetOffset(region, std::clamp<std::int64_t>(moved_ms, -450, 450));
-  }
-  cluster_.time().After(1000, [this] {
-    if (!stopped_) Drift();
-  });
-}
-
-void Faults::JumpFor(const std::string& region, std::int64_t amount_ms, std::int64_t for_ms) {
-  if (!cluster_.IsUp(region) || wild_ms_[region] != 0) return;
-  cluster_.JumpWall(region, amount_ms);
-  wild_ms_[region] = amount_ms;
-  wild_[region] = Open(Fault::Kind::kClockJump, region, "", amount_ms);
-  cluster_.time().After(for_ms, [this, region, fault = wild_[region]] {
-    if (!IsOver(fault)) EndWildJump(region);
-  });
-}
-
-void Faults::JumpWildly(std::int64_t for_ms) {
-  const std::int64_t size_ms = 3000 + Below(random_.OneIn(2) ? 10'000 : 90'000'000);
-  const std::int64_t amount_ms = random_.OneIn(2) ? size_ms : -size_ms;
-  JumpFor(Victim(), amount_ms, for_ms);
-}
-
-void Faults::EndWildJump(const std::string& region) {
-  if (wild_ms_[region] == 0) return;
-  cluster_.JumpWall(region, -wild_ms_[region]);
-  wild_ms_[region] = 0;
-  Close(wild_[region]);
 }
 
 void Faults::TransferSome(std::int64_t) {

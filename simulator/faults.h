@@ -8,6 +8,8 @@
 //   - A full disk refuses whole batches.
 //   - Any two wall clocks of nodes that start differ by less than the skew bound. A running node's
 //     wall clock may jump anywhere: its stamps must not follow, and it must refuse new claims.
+//     Where everything is strict, one region at a time may start with its wall clock 4 to 8 s
+//     ahead. Its clock is put right while it is down, for as long as it was ahead.
 //   - Monotonic clocks run at one rate, also while a process stands still.
 //   - A directory is emptied, or replaced by an older copy of itself, only while its process is
 //     down. That may happen to any region, again and again, also before an earlier loss is mended.
@@ -33,6 +35,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -62,8 +65,12 @@ class Faults {
 
   /// Since when the two regions and the links between them have been well; now, if they are not.
   std::int64_t CleanSinceMillis(const std::string& one, const std::string& other) const;
+  /// Regions that at some time started with their wall clock ahead of others' by more than the
+  /// bound.
+  const std::set<std::string>& started_ahead() const { return started_ahead_; }
 
  private:
+  static constexpr std::int64_t kPauseMsMax = 6000;
   using Begin = void (Faults::*)(std::int64_t for_ms);
 
   void Repeat(std::int64_t gap_ms, std::int64_t longest_ms, Begin begin);
@@ -78,6 +85,7 @@ class Faults {
   void FillSome(std::int64_t for_ms);
   void JumpSome(std::int64_t for_ms);
   void JumpWildly(std::int64_t for_ms);
+  void StartSomeAhead(std::int64_t for_ms);
   void EmptySome(std::int64_t for_ms);
   void RestoreSome(std::int64_t for_ms);
   void TransferSome(std::int64_t for_ms);
@@ -95,6 +103,9 @@ class Faults {
   void CloneFor(const std::string& region, std::int64_t age_ms, std::int64_t for_ms);
   void PauseFor(const std::string& region, std::int64_t for_ms);
   void JumpFor(const std::string& region, std::int64_t amount_ms, std::int64_t for_ms);
+  /// It starts anew with its wall clock ahead, and is asked to lead. One at a time.
+  void StartAheadFor(const std::string& region, std::int64_t amount_ms, std::int64_t for_ms);
+  void EndAhead(std::int64_t amount_ms);
   /// The leader is cut off, and asked to take all others out before it knows.
   void DismissOthers(std::int64_t for_ms);
   void TransferTo(const std::string& region);
@@ -134,6 +145,8 @@ class Faults {
   std::map<std::string, std::size_t> crash_;       // open faults
   std::map<std::string, std::size_t> wild_;
   std::map<std::string, std::int64_t> wild_ms_;
+  std::string ahead_;  // the region whose clock was ahead when it started; empty: none
+  std::set<std::string> started_ahead_;
   std::uint32_t replacements_ = 0;
 };
 

@@ -193,6 +193,9 @@ RunOptions DrawOptions(std::uint64_t seed, bool strict) {
   // Of its own stream: the faults above are the same with it and without.
   Random clones(seed ^ 0xfedcba9876543210u);
   options.faults.cloned_gap_ms = Gap(clones, 12, 15'000, 60'000);
+  Random clocks(seed ^ 0x0f1e2d3c4b5a6978u);
+  const bool all_strict = strict && options.cluster.strict_routes.front().tenant == "*";
+  if (all_strict) options.faults.start_ahead_gap_ms = Gap(clocks, 2, 4000, 10'000);
   LinkRules& links = options.faults.links;
   if (links.very_late_permille > 0 && random.OneIn(3))
     links.very_late_ms = Between(random, 1, 180) * 60'000;
@@ -243,6 +246,7 @@ std::vector<std::pair<std::string, std::string>> Describe(const RunOptions& opti
   say("disk_full_gap_ms", faults.disk_full_gap_ms);
   say("clock_jump_gap_ms", faults.clock_jump_gap_ms);
   say("wild_jump_gap_ms", faults.wild_jump_gap_ms);
+  say("start_ahead_gap_ms", faults.start_ahead_gap_ms);
   say("emptied_gap_ms", faults.emptied_gap_ms);
   say("restored_gap_ms", faults.restored_gap_ms);
   say("cloned_gap_ms", faults.cloned_gap_ms);

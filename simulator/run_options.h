@@ -49,8 +49,9 @@ struct FaultOptions {
   std::int64_t slow_disk_gap_ms = 0;
   std::int64_t sync_failure_gap_ms = 0;
   std::int64_t disk_full_gap_ms = 0;
-  std::int64_t clock_jump_gap_ms = 0;  // within the bound
-  std::int64_t wild_jump_gap_ms = 0;   // beyond it
+  std::int64_t clock_jump_gap_ms = 0;   // within the bound
+  std::int64_t wild_jump_gap_ms = 0;    // beyond it
+  std::int64_t start_ahead_gap_ms = 0;  // a start with the wall clock far ahead
   std::int64_t emptied_gap_ms = 0;
   std::int64_t restored_gap_ms = 0;
   std::int64_t cloned_gap_ms = 0;

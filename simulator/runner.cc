@@ -148,7 +148,7 @@ class Simulation {
     Keep(CheckSurvivor(cluster_, holdings_));
     Keep(CheckLosers(cluster_, holdings_));
     Keep(CheckConflictCount(cluster_, holdings_, grace_ms));
-    Keep(CheckDrained(cluster_));
+    Keep(CheckDrained(cluster_, faults_.started_ahead()));
     Keep(CheckMemoryAtRest(cluster_));
     if (group_) group_->Check(), Keep(CheckKept(cluster_, history_, Elapsed()));
     Keep(CheckLag(watch_.divergences(), history_.lag_bound_ms + kWatchMs));

@@ -65,6 +65,7 @@ Fields FaultFields(FaultOptions& f) {
           {"disk_full_gap_ms", Into(f.disk_full_gap_ms)},
           {"clock_jump_gap_ms", Into(f.clock_jump_gap_ms)},
           {"wild_jump_gap_ms", Into(f.wild_jump_gap_ms)},
+          {"start_ahead_gap_ms", Into(f.start_ahead_gap_ms)},
           {"emptied_gap_ms", Into(f.emptied_gap_ms)},
           {"restored_gap_ms", Into(f.restored_gap_ms)},
           {"cloned_gap_ms", Into(f.cloned_gap_ms)},
@@ -187,6 +188,8 @@ void Apply(const toml::table& root, RunOptions& options) {
   ReadFields(root, "gossip", GossipFields(options.cluster.gossip));
   ReadFields(root, "cluster", ClusterFields(options.cluster));
   options.cluster.lease_ms = options.workload.lease_ms;
+  // Who asks a node whose clock was wrong at its start for best effort is promised nothing.
+  if (options.faults.start_ahead_gap_ms > 0) options.cluster.strict_routes = {{"*", "*"}};
   if (!root.contains("fault")) return;
   if (!root["fault"].is_array_of_tables()) Wrong("fault must be written as [[fault]]");
   for (const toml::node& fault : *root["fault"].as_array()) AddFault(*fault.as_table(), options);

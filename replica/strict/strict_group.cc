@@ -28,6 +28,7 @@ StrictGroup::StrictGroup(StrictWorld world, StrictOptions options)
       region_(RegionOfMember(options_.member)),
       state_(world_.tables, options_.hot_bytes_max),
       sweep_(world_.scheduler, world_.tables, world_.commit, state_.generations()),
+      clocks_(world_.clock, options_.terms.skew_ms()),
       engine_(std::make_unique<NativeEngine>(
           EngineWorld{world_.scheduler, world_.tables, world_.commit,
                       [this](const std::string& region, std::string bytes) {
@@ -106,7 +107,7 @@ Answer StrictGroup::Recall(const Command& command) {
   const bool mutation = command.has_mutation() && command.mutation().has_begin() &&
                         command.mutation().admitted_fence() == 0;
   // With an unsafe clock it is not known whether the answer has expired.
-  if ((!command.has_begin() && !mutation) || !world_.clock.Safe()) return {};
+  if ((!command.has_begin() && !mutation) || !world_.clock.Safe() || ClockDiffers()) return {};
   const Begin& begin = mutation ? command.mutation().begin() : command.begin();
   return state_.Recall(begin, world_.clock.NowMillis(), options_.terms.skew_ms());
 }
@@ -137,6 +138,7 @@ void StrictGroup::Apply(std::uint64_t index, const std::string& batch) {
       });
   proposals_.Decided();
   reads_.Applied(index);
+  if (batch.empty()) JudgeClock();  // the voters may be others now
 }
 
 bool StrictGroup::Stage(const std::string& piece, bool first) {
@@ -167,10 +169,26 @@ void StrictGroup::LeaderChanged() {
   const bool leads = engine_->Leads();
   if (!engine_->LeaderRegion().empty()) ++leaders_;
   proposals_.Forget();
+  JudgeClock();
   if (leads && !led_) duties_.TakeOver();
   led_ = leads;
   requests_.SendAgain();
   reads_.AskAgain();
+}
+
+// Followers hear only the leader, and its clock is that of a majority or it would not stay.
+void StrictGroup::JudgeClock() {
+  if (engine_->Leads()) {
+    std::set<std::string> regions;
+    for (const EngineMember& member : engine_->Status().members)
+      if (member.voter) regions.insert(RegionOfMember(member.name));
+    clock_standing_ = clocks_.Among(regions);
+    if (ClockDiffers()) duties_.HandOver();
+  } else {
+    clock_standing_ = clocks_.DiffersFrom(engine_->LeaderRegion()) ? ClockStanding::kDiffers
+                                                                   : ClockStanding::kUnheard;
+  }
+  proposals_.Heed(clock_standing_);
 }
 
 StrictCounts StrictGroup::counts() const {
@@ -194,6 +212,7 @@ std::vector<std::string> StrictGroup::RegionsWithOtherRules() const {
 void StrictGroup::Send(const std::string& region, StrictMessage message) {
   message.set_format(kMessageFormat);
   message.set_rules(options_.rules);
+  *message.mutable_clock() = clocks_.WordFor(region);
   world_.transport.Send(region, message.SerializeAsString());
 }
 
@@ -247,7 +266,9 @@ void StrictGroup::Receive(const std::string& from, const std::string& bytes) {
     return;
   }
   if (message.rules() != 0) rules_of_[from] = message.rules();
+  clocks_.Hear(from, message.clock());
   if (!message.engine().empty()) engine_->Receive(from, message.engine());
+  JudgeClock();
   const bool true_asker = RegionOfMember(message.asker().member()) == from;
   for (const StrictRequest& request : message.requests()) {
     if (!true_asker || request.request() == 0 || !IsCallersCommand(request.command()))

@@ -19,6 +19,7 @@
 #include "replica/strict/engine.h"
 #include "replica/strict/leader_duties.h"
 #include "replica/strict/leftover_sweep.h"
+#include "replica/strict/member_clocks.h"
 #include "replica/strict/native_engine.h"
 #include "replica/strict/strict_proposals.h"
 #include "replica/strict/strict_reads.h"
@@ -91,6 +92,9 @@ class StrictGroup : private StateMachine {
   /// Regions whose rules differ from this node's, so that what is strict there may be best-effort
   /// here: of all members if this one leads, or the leader's.
   std::vector<std::string> RegionsWithOtherRules() const;
+  /// This node's clock differs by more than the bound from those of so many voters that it must not
+  /// lead, or from the leader's.
+  bool ClockDiffers() const { return clock_standing_ == ClockStanding::kDiffers; }
   /// Everything applied so far goes into the open batch of the outer Tables.
   void Store() override { state_.Store(); }
   /// Messages that no honest node sends, of all kinds.
@@ -108,6 +112,7 @@ class StrictGroup : private StateMachine {
   void LeaderChanged() override;
 
   Answer Recall(const Command& command);
+  void JudgeClock();
   void Receive(const std::string& from, const std::string& bytes);
   void Send(const std::string& region, StrictMessage message);
   bool SendToLeader(const std::vector<const StrictRequest*>& requests);
@@ -120,11 +125,13 @@ class StrictGroup : private StateMachine {
   const std::string region_;
   StrictState state_;
   LeftoverSweep sweep_;
+  MemberClocks clocks_;
   std::unique_ptr<Engine> engine_;
   StrictRequests requests_;
   StrictProposals proposals_;
   StrictReads reads_;
   LeaderDuties duties_;
+  ClockStanding clock_standing_ = ClockStanding::kUnheard;
   bool led_ = false;
   std::uint64_t refused_ = 0;
   std::uint64_t leaders_ = 0;

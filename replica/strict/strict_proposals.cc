@@ -11,6 +11,7 @@ constexpr std::size_t kBatchBytesMax = 256 << 10;
 constexpr std::size_t kProposedMax = 65'536;
 constexpr std::size_t kGatheredMax = 100'000;
 constexpr std::int64_t kPaceMs = 2;
+constexpr std::int64_t kHoldMs = 500;
 constexpr int kGatherRounds = 10;
 
 // In the batch's list, from 1. What the asker said last counts.
@@ -63,6 +64,11 @@ void StrictProposals::Add(const StrictAsker& asker, std::uint64_t request, Comma
   ProposeSoon();
 }
 
+void StrictProposals::Heed(ClockStanding clock) {
+  const bool changed = clock != std::exchange(clock_standing_, clock);
+  if (changed) ProposeSoon();
+}
+
 void StrictProposals::Decided() {
   if (undecided_ > 0 && --undecided_ == 0) ProposeSoon();
 }
@@ -94,9 +100,22 @@ void StrictProposals::Gather(int rounds) {
 }
 
 void StrictProposals::Propose() {
-  while (!gathered_.empty() && clock_.Safe() && ProposeSome()) {
+  if (clock_standing_ == ClockStanding::kUnheard) return Hold();
+  const bool may = clock_.Safe() && clock_standing_ == ClockStanding::kAgrees;
+  while (may && !gathered_.empty() && ProposeSome()) {
   }
   gathered_.clear();
+}
+
+// Not for long: who has given up does not expect it to happen any more.
+void StrictProposals::Hold() {
+  if (holding_) return;
+  holding_ = true;
+  scheduler_.After(kHoldMs, [this, alive = alive_] {
+    if (!*alive) return;
+    holding_ = false;
+    if (clock_standing_ == ClockStanding::kUnheard) gathered_.clear();
+  });
 }
 
 bool StrictProposals::ProposeSome() {

@@ -12,14 +12,17 @@
 #include "replica/clock.h"
 #include "replica/env/scheduler.h"
 #include "replica/strict/engine.h"
+#include "replica/strict/member_clocks.h"
 #include "replica/strict/strict.pb.h"
 
 namespace once {
 
 /// Everything that arrives while the last entry is being decided is one entry, with one stamp: an
 /// entry costs every member a sync and four messages, whatever is in it. Where deciding takes long,
-/// because members are far away, one follows another after 2 ms. While the clock is unsafe nothing
-/// is proposed. What the engine refuses is dropped: who asked asks again.
+/// because members are far away, one follows another after 2 ms. While the clock is unsafe, or
+/// differs from others', nothing is proposed. What comes then, or is refused by the engine, is
+/// dropped: who asked asks again. What comes before it is heard how the clock stands waits for half
+/// a second.
 class StrictProposals {
  public:
   /// All outlive it.
@@ -31,6 +34,8 @@ class StrictProposals {
   void Take(const StrictAsker& asker, const StrictRequest& request);
   /// The leader's own: expiry, steps of runs.
   void TakeOwn(Command command);
+  /// How the node's clock stands among those of the voters.
+  void Heed(ClockStanding clock);
   /// An entry was applied.
   void Decided();
   /// Another leads: what was proposed here may be lost, and may be asked for again.
@@ -48,6 +53,7 @@ class StrictProposals {
   void ProposeSoon();
   void Gather(int rounds);
   void Propose();
+  void Hold();
   bool ProposeSome();
 
   Scheduler& scheduler_;
@@ -58,8 +64,10 @@ class StrictProposals {
   std::deque<Gathered> gathered_;
   std::unordered_set<std::uint64_t> proposed_;  // numbers of requests, the latest of them
   std::deque<std::uint64_t> proposed_order_;
+  ClockStanding clock_standing_ = ClockStanding::kUnheard;
   bool gathering_ = false;       // the next entry comes in a few turns of the event loop
   bool pacing_ = false;          // it comes after kPaceMs at the latest
+  bool holding_ = false;         // what is gathered, until it is heard how the clock stands
   std::uint64_t undecided_ = 0;  // entries
   std::uint64_t entries_ = 0;
   std::uint64_t commands_ = 0;

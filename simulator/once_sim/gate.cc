@@ -70,6 +70,7 @@ constexpr Seeded kSeeded[] = {
     {"read-before-applied", true},
     {"recalled-for-ever", true},
     {"fence-not-rising", true},
+    {"leader-clock-unchecked", true},
 };
 
 bool IsFound(const Seeded& seeded, const GateArguments& arguments) {

@@ -1,0 +1,159 @@
+// Clocks of members that differ by more than the bound: whoever leads has one that a majority
+// shares.
+#include "replica/strict/member_clocks.h"
+#include "simulator/virtual_scheduler.h"
+#include "tests/strict/strict_story.h"
+
+namespace once {
+namespace {
+
+using Kind = Answer::Kind;
+
+constexpr std::int64_t kHourMs = 3'600'000;
+constexpr std::int64_t kBoundMs = 1000;
+
+/// A follower of the story is started with its wall clock ahead, and made to lead.
+std::string LeadAhead(StrictStory& story, std::int64_t ahead_ms) {
+  const std::string ahead = story.Followers()[0];
+  story.cluster.Crash(ahead);
+  story.cluster.JumpWall(ahead, ahead_ms);
+  story.cluster.Restart(ahead);
+  story.Run(3000);
+  EXPECT_EQ(story.Group(story.Leader()).engine().Transfer(story.Status(ahead).name), "");
+  EXPECT_TRUE(story.cluster.time().RunUntil([&] { return story.Leader() == ahead; }, 5000));
+  return ahead;
+}
+
+TEST(StrictClock, S_20_ALeaderThatStartedADayAheadExpiresNothingAndDoesNotStay) {
+  ClusterOptions options;
+  options.retention_ms = 24 * kHourMs;
+  StrictStory story(options);
+  const std::string run = story.Claim(story.Leader(), "k");
+  const std::string ahead = LeadAhead(story, 25 * kHourMs);
+  const std::string other = story.Others(ahead)[0];
+  EXPECT_EQ(story.BeginPatiently(other, "fresh").kind, Kind::kExecute);
+  EXPECT_NE(story.Leader(), ahead);
+  story.Run(3000);
+  const Answer again = story.BeginPatiently(other, "k");
+  EXPECT_EQ(again.kind, Kind::kReplay);
+  EXPECT_EQ(again.claim.run_id(), run);
+  EXPECT_EQ(story.BeginPatiently(ahead, "k").claim.run_id(), run);
+  // No stamp of its became the ledger's time: leases end.
+  const Answer leased = story.BeginPatiently(story.Leader(), "leased");
+  ASSERT_EQ(leased.kind, Kind::kExecute);
+  story.Run(static_cast<std::int64_t>(story.cluster.options().lease_ms) + 5000);
+  EXPECT_EQ(story.BeginPatiently(story.Leader(), "leased").kind, Kind::kExecute);
+}
+
+TEST(StrictClock, S_21_ANodeWhoseClockDiffersSaysSoUntilTheClocksAgree) {
+  StrictStory story;
+  const std::string ahead = LeadAhead(story, 5000);
+  EXPECT_NE(story.AwaitLeader(ahead), ahead);
+  story.Run(1000);
+  EXPECT_NE(story.cluster.replica(ahead).Unready(), "");
+  EXPECT_FALSE(story.cluster.replica(ahead).Gauges().clock_safe);
+  for (const std::string& other : story.Others(ahead))
+    EXPECT_EQ(story.cluster.replica(other).Unready(), "") << other;
+  story.cluster.Crash(ahead);
+  story.cluster.JumpWall(ahead, -5000);
+  story.Run(6000);  // its stored stamp is past then
+  story.cluster.Restart(ahead);
+  story.Run(3000);
+  EXPECT_EQ(story.cluster.replica(ahead).Unready(), "");
+  story.Group(story.Leader()).engine().Transfer(story.Status(ahead).name);
+  EXPECT_TRUE(story.cluster.time().RunUntil([&] { return story.Leader() == ahead; }, 5000));
+  EXPECT_EQ(story.BeginPatiently(ahead, "k").kind, Kind::kExecute);
+  EXPECT_EQ(story.Leader(), ahead);
+}
+
+TEST(StrictClock, S_21_OfTwoThatAreLeftAndDifferNeitherDecidesAnything) {
+  StrictStory story;
+  const std::string ahead = LeadAhead(story, 5000);
+  const std::string gone = story.Others(ahead)[0];
+  const std::string left = story.Others(ahead)[1];
+  story.cluster.Crash(gone);
+  story.Run(15'000);
+  for (const std::string& region : {ahead, left})
+    EXPECT_EQ(story.Begin(region, "k").kind, Kind::kUnavailable) << region;
+  story.cluster.Restart(gone);
+  EXPECT_EQ(story.BeginPatiently(left, "k").kind, Kind::kExecute);
+}
+
+/// Two nodes that talk, with what each message takes.
+class MemberClocksTest : public testing::Test {
+ protected:
+  struct Side {
+    Side(VirtualScheduler& scheduler, std::int64_t ahead_ms)
+        : clock(scheduler, scheduler.WallMillis() + ahead_ms, kBoundMs), clocks(clock, kBoundMs) {}
+    NodeClock clock;
+    MemberClocks clocks;
+  };
+  void Say(Side& from, Side& to, std::int64_t takes_ms) {
+    const ClockWord word = from.clocks.WordFor("other");
+    scheduler_.RunFor(takes_ms);
+    to.clocks.Hear("other", word);
+  }
+  ClockStanding Standing(std::int64_t ahead_ms, std::int64_t there_ms, std::int64_t back_ms) {
+    Side one(scheduler_, std::max<std::int64_t>(ahead_ms, 0));
+    Side other(scheduler_, std::max<std::int64_t>(-ahead_ms, 0));
+    EXPECT_EQ(one.clocks.Among({"self", "other"}), ClockStanding::kUnheard);
+    Say(one, other, there_ms);
+    Say(other, one, back_ms);
+    return one.clocks.Among({"self", "other"});
+  }
+  VirtualScheduler scheduler_{1'700'000'000'000};
+};
+
+TEST_F(MemberClocksTest, S_21_WithinTheBoundTheyAgreeWhateverAMessageTakes) {
+  for (const std::int64_t ahead_ms : {-1000, -900, 0, 900, 1000})
+    for (const std::int64_t there_ms : {0, 1, 1000})
+      for (const std::int64_t back_ms : {0, 1, 900})
+        EXPECT_EQ(Standing(ahead_ms, there_ms, back_ms), ClockStanding::kAgrees)
+            << ahead_ms << " " << there_ms << " " << back_ms;
+}
+
+TEST_F(MemberClocksTest, S_21_BeyondTheBoundAndTheRoundTripTheyNeverAgree) {
+  for (const std::int64_t ahead_ms : {3001, 5000, 90'000'000, -3001, -5000, -90'000'000})
+    for (const std::int64_t there_ms : {0, 1000, 2000, 4000, 100'000'000})
+      for (const std::int64_t back_ms : {0, 1000, 2000, 4000, 100'000'000})
+        EXPECT_NE(Standing(ahead_ms, there_ms, back_ms), ClockStanding::kAgrees)
+            << ahead_ms << " " << there_ms << " " << back_ms;
+  EXPECT_EQ(Standing(5000, 100, 100), ClockStanding::kDiffers);
+  EXPECT_EQ(Standing(-5000, 100, 100), ClockStanding::kDiffers);
+}
+
+TEST_F(MemberClocksTest, WhatWasSaidOfAnEarlierStartDoesNotCount) {
+  Side other(scheduler_, 0);
+  Side before(scheduler_, 0);
+  Say(before, other, 10);
+  Side after(scheduler_, 1500);
+  Say(other, after, 10);
+  EXPECT_EQ(after.clocks.Among({"self", "other"}), ClockStanding::kUnheard);
+  Say(after, other, 10);
+  Say(other, after, 10);
+  EXPECT_EQ(after.clocks.Among({"self", "other"}), ClockStanding::kDiffers);
+}
+
+TEST_F(MemberClocksTest, TheLatestWordCountsForAWhile) {
+  Side one(scheduler_, 0);
+  Side wrong(scheduler_, 5000);
+  Say(wrong, one, 10);
+  EXPECT_EQ(one.clocks.Among({"self", "other"}), ClockStanding::kDiffers);
+  EXPECT_EQ(one.clocks.Among({"self", "other", "third"}), ClockStanding::kUnheard);
+  Side right(scheduler_, 0);
+  Say(one, right, 10);
+  Say(right, one, 10);
+  EXPECT_EQ(one.clocks.Among({"self", "other", "third"}), ClockStanding::kAgrees);
+  scheduler_.RunFor(11'000);
+  EXPECT_EQ(one.clocks.Among({"self", "other", "third"}), ClockStanding::kUnheard);
+}
+
+TEST_F(MemberClocksTest, AloneItAgreesAndAnOlderNodeIsBelieved) {
+  Side one(scheduler_, 0);
+  EXPECT_EQ(one.clocks.Among({"self"}), ClockStanding::kAgrees);
+  one.clocks.Hear("other", ClockWord());
+  EXPECT_EQ(one.clocks.Among({"self", "other"}), ClockStanding::kAgrees);
+}
+
+}  // namespace
+}  // namespace once
