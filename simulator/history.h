@@ -104,6 +104,14 @@ struct Leadership {
   std::uint64_t term = 0;
 };
 
+/// A region began to receive a snapshot of the strict group's state, piece by piece.
+struct SnapshotTrip {
+  std::string region;
+  std::uint64_t index = 0;     // of the log, where the state is of
+  std::int64_t begun_ms = 0;   // the first piece was there
+  std::int64_t there_ms = -1;  // it had all of it, or as much by other means; -1: not in this life
+};
+
 struct Violation {
   std::string checker;
   std::string what;
@@ -123,6 +131,7 @@ struct History {
   std::vector<Fault> faults;
   std::vector<LostRun> lost;
   std::vector<Leadership> leaders;  // of the strict group, terms rising
+  std::vector<SnapshotTrip> snapshots;
   std::vector<LagSample> lags;
   std::vector<Convergence> convergences;
   std::vector<Violation> violations;

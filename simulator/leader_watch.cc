@@ -12,12 +12,21 @@ bool LeaderWatch::WasWell(const std::string& leader, std::int64_t now_ms) const 
   for (const std::string& other : cluster_.regions())
     if (other != leader && faults_.CleanSinceMillis(leader, other) <= now_ms - kWellMs) ++well;
   if (2 * well <= cluster_.regions().size()) return false;
-  for (const Fault& fault : history_.faults) {
-    const bool changes =
-        fault.kind == Fault::Kind::kTransfer || fault.kind == Fault::Kind::kDismissed;
-    if (changes && (fault.to_ms < 0 || fault.to_ms > now_ms - kWellMs)) return false;
-  }
-  return true;
+  for (const Fault& fault : history_.faults)
+    if (fault.kind == Fault::Kind::kDismissed &&
+        (fault.to_ms < 0 || fault.to_ms > now_ms - kWellMs))
+      return false;
+  return summoned_.empty();
+}
+
+// A transfer counts among the faults of its target, who is thus heard no sooner than after it.
+void LeaderWatch::NoteTransfers(std::int64_t now_ms) {
+  for (; noted_ < history_.faults.size(); ++noted_)
+    if (const Fault& fault = history_.faults[noted_]; fault.kind == Fault::Kind::kTransfer)
+      summoned_.insert(fault.region);
+  std::erase_if(summoned_, [&](const std::string& target) {
+    return target == leader_ || faults_.CleanSinceMillis(leader_, target) <= now_ms - kWellMs;
+  });
 }
 
 Violations LeaderWatch::Look(std::int64_t now_ms) {
@@ -29,6 +38,8 @@ Violations LeaderWatch::Look(std::int64_t now_ms) {
     leader = region;
     term = raft->term();
   }
+  const std::size_t noted = noted_;
+  NoteTransfers(now_ms);
   Violations violations;
   const bool stays = leader == leader_ && term == term_;
   if (!stays && !leader_.empty() && since_ms_ <= now_ms - kWellMs && WasWell(leader_, now_ms))
@@ -36,7 +47,13 @@ Violations LeaderWatch::Look(std::int64_t now_ms) {
                           leader_ + " led in term " + std::to_string(term_) +
                               " and was well, with a majority, and does not lead any more",
                           now_ms});
-  if (!stays) since_ms_ = now_ms;
+  if (!stays) {
+    // Whoever was to follow the last leader has no higher term than this one; who was summoned
+    // since the last look may have been by this one.
+    since_ms_ = now_ms;
+    summoned_.clear();
+    noted_ = noted;
+  }
   leader_ = leader;
   term_ = term;
   return violations;

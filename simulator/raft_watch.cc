@@ -16,6 +16,7 @@ std::string CheckerOf(const std::string& broken) {
 
 void RaftWatch::Forget(const std::string& region) {
   const auto at = watched_.find(region);
+  receiving_.erase(region);
   if (at == watched_.end()) return;
   invariants_.Restarted(at->second.member);
   watched_.erase(at);
@@ -43,6 +44,24 @@ void RaftWatch::NoteMoment(const std::string& region, const Raft& raft) {
   if (half_said) on_moment(region, Moment::kHalfSaid);
 }
 
+void RaftWatch::NoteSnapshots(const std::string& region, const Raft& raft, std::int64_t now_ms) {
+  if (const auto at = receiving_.find(region); at != receiving_.end()) {
+    SnapshotTrip& trip = history_.snapshots[at->second];
+    if (raft.commit() >= trip.index) trip.there_ms = now_ms, receiving_.erase(at);
+  }
+  if (raft.progress().empty()) return;
+  for (const std::string& other : cluster_.regions()) {
+    const auto at = raft.progress().find(cluster_.Member(other));
+    const Raft* const receiver = cluster_.raft(other);
+    if (at == raft.progress().end() || !receiver || receiving_.contains(other)) continue;
+    const Progress::Sending& sending = at->second.sending();
+    if (at->second.state() != Progress::State::kSnapshot || !sending.begun()) continue;
+    if (sending.offset == 0 || receiver->commit() >= sending.meta.index()) continue;
+    receiving_[other] = history_.snapshots.size();
+    history_.snapshots.push_back({other, sending.meta.index(), now_ms, -1});
+  }
+}
+
 Violations RaftWatch::Observe(const std::string& region, std::int64_t now_ms) {
   if (broken_) return {};
   const Raft* const raft = cluster_.raft(region);
@@ -51,6 +70,7 @@ Violations RaftWatch::Observe(const std::string& region, std::int64_t now_ms) {
     return {};
   }
   NoteMoment(region, *raft);
+  NoteSnapshots(region, *raft, now_ms);
   const bool known = !history_.leaders.empty() && history_.leaders.back().term >= raft->term();
   if (raft->role() == RaftRole::kLeader && !known)
     history_.leaders.push_back({now_ms, region, raft->term()});

@@ -14,8 +14,8 @@
 
 namespace once {
 
-/// Violations are named after the rule that is broken, as in log-matching. Who led since when is
-/// written into the history.
+/// Violations are named after the rule that is broken, as in log-matching. Who led since when, and
+/// who was sent snapshots, is written into the history.
 class RaftWatch {
  public:
   /// Both outlive it.
@@ -31,6 +31,7 @@ class RaftWatch {
  private:
   void Forget(const std::string& region);
   void NoteMoment(const std::string& region, const Raft& raft);
+  void NoteSnapshots(const std::string& region, const Raft& raft, std::int64_t now_ms);
 
   Cluster& cluster_;
   History& history_;
@@ -41,7 +42,8 @@ class RaftWatch {
     std::string voted_for;
     std::uint64_t acknowledged = 0;  // to a leader, by whoever holds most
   };
-  std::map<std::string, Watched> watched_;  // as last seen, by region
+  std::map<std::string, Watched> watched_;        // as last seen, by region
+  std::map<std::string, std::size_t> receiving_;  // in the history, by region
   bool broken_ = false;
 };
 

@@ -126,6 +126,33 @@ void DrawLaggard(Random& random, RunOptions& options) {
   options.cluster.strict_log_entries = static_cast<std::uint64_t>(Between(random, 2, 6));
 }
 
+void DrawTrouble(Random& random, RunOptions& options) {
+  switch (random.Below(7)) {
+    case 0:
+      return DrawStorm(random, options);
+    case 1:
+      return DrawStormOfLeaders(random, options);
+    case 2:
+      return DrawStormOfVoters(random, options);
+    case 3:
+      return DrawLaggard(random, options);
+    case 4:
+      return DrawStandstills(random, options);
+    default:
+      return;
+  }
+}
+
+// The pieces of a snapshot go one at a time, each after a trip there and back. They are so large
+// that a state of 25 kB, more than these worlds have, is there within half the bound of liveness.
+void FitPieces(RunOptions& options) {
+  constexpr std::int64_t kBytesPerMs = 4;
+  const LinkRules& links = options.faults.links;
+  const std::int64_t trip_ms = 2 * (links.delay_ms + links.jitter_ms) + options.faults.sync_ms;
+  options.cluster.strict_chunk_bytes =
+      std::max(options.cluster.strict_chunk_bytes, static_cast<std::size_t>(kBytesPerMs * trip_ms));
+}
+
 void DrawStrict(Random& random, RunOptions& options) {
   options.strict = true;
   options.safety_ms = 30'000;
@@ -144,20 +171,8 @@ void DrawStrict(Random& random, RunOptions& options) {
   faults.dismissal_gap_ms = Gap(random, 3, 3000, 10'000);
   const std::size_t voters = cluster.regions.size();
   faults.dismissals_max = static_cast<std::uint32_t>(faults.MayLose() ? voters - 3 : voters - 1);
-  switch (random.Below(7)) {
-    case 0:
-      return DrawStorm(random, options);
-    case 1:
-      return DrawStormOfLeaders(random, options);
-    case 2:
-      return DrawStormOfVoters(random, options);
-    case 3:
-      return DrawLaggard(random, options);
-    case 4:
-      return DrawStandstills(random, options);
-    default:
-      return;
-  }
+  DrawTrouble(random, options);
+  FitPieces(options);
 }
 
 // In tiny pieces, each of which waits for a slow trip, a state would arrive later than any bound.

@@ -101,6 +101,14 @@ bool HasFault(const History& history, Fault::Kind kind) {
                      [kind](const Fault& fault) { return fault.kind == kind; });
 }
 
+// The region died when it had some pieces of the snapshot, and not all.
+bool DiedOnTheWay(const History& history, const SnapshotTrip& trip) {
+  return std::any_of(history.faults.begin(), history.faults.end(), [&trip](const Fault& fault) {
+    return fault.kind == Fault::Kind::kCrash && fault.region == trip.region &&
+           fault.from_ms >= trip.begun_ms && trip.there_ms < 0;
+  });
+}
+
 TEST(Simulation, S_26_MembersComeAndGoDuringACut) {
   HoldsAndShows("strict-members-change-in-a-cut", [](const History& history) {
     return HasFault(history, Fault::Kind::kDismissed) && history.leaders.size() > 1;
@@ -109,8 +117,16 @@ TEST(Simulation, S_26_MembersComeAndGoDuringACut) {
 
 TEST(Simulation, S_27_AMemberDiesWhileItReceivesASnapshot) {
   HoldsAndShows("strict-snapshot-and-crash", [](const History& history) {
-    return HasFault(history, Fault::Kind::kCrash) && history.leaders.size() > 1;
+    return std::any_of(
+        history.snapshots.begin(), history.snapshots.end(),
+        [&history](const SnapshotTrip& trip) { return DiedOnTheWay(history, trip); });
   });
+}
+
+// The one that was to lead comes back with a higher term, and whoever leads then follows it.
+TEST(Simulation, ATransferToARegionThatIsCutOffExcusesTheChangeAtItsReturn) {
+  HoldsAndShows("strict-transfer-cut",
+                [](const History& history) { return history.leaders.back().at_ms > 21'000; });
 }
 
 TEST(Simulation, EveryScenarioHolds) {

@@ -25,6 +25,9 @@ class Story {
                                    cluster.options().retention_ms));
   }
   Answer Complete(const std::string& region, const Answer& owned, std::uint32_t status = 200) {
+    return Do(region, CompleteCommand(owned, status));
+  }
+  static Command CompleteCommand(const Answer& owned, std::uint32_t status = 200) {
     Command command;
     Settle& settle = *command.mutable_settle();
     settle.set_tenant("acme");
@@ -34,7 +37,7 @@ class Story {
     settle.set_state(status < 400 ? COMPLETED : status >= 500 ? RETRYABLE : TERMINAL_FAILURE);
     settle.mutable_outcome()->set_status(status);
     settle.mutable_outcome()->set_body("answer of " + owned.claim.run_id());
-    return Do(region, command);
+    return command;
   }
   /// Begins and completes; the run id.
   std::string Claim(const std::string& region, const std::string& key, std::uint64_t body = 1) {

@@ -165,6 +165,7 @@ Operation RecordedCaller::Ask(Operation operation, const std::function<HttpResul
   operation.retention_ms = kRetentionSeconds * 1000;
   operation.invoked_ms = recorder_.NowMillis();
   const HttpResult result = request();
+  loss_ = result.loss;
   operation.answer = AnswerTo(operation.kind, result);
   if (operation.answer != Operation::Answer::kNone) operation.returned_ms = recorder_.NowMillis();
   if (operation.kind == Operation::Kind::kBegin) {

@@ -56,6 +56,8 @@ class RecordedCaller {
   Operation Begin(const std::string& key, std::uint64_t body);
   /// For a begin that was answered with `execute`. Each run has its own answer.
   Operation Settle(const Operation& begun, std::uint32_t status);
+  /// Why the last of them had no answer.
+  HttpLoss loss() const { return loss_; }
 
  private:
   Operation Ask(Operation operation, const std::function<HttpResult()>& request);
@@ -64,6 +66,7 @@ class RecordedCaller {
   ClusterProcess& cluster_;
   std::string region_;
   std::unique_ptr<Caller> caller_;
+  HttpLoss loss_ = HttpLoss::kNone;
   std::map<std::string, BegunClaim> owned_;  // by run id
 };
 

@@ -11,6 +11,8 @@
 #include <cctype>
 #include <cerrno>
 
+#include "tests/system/wait_until.h"
+
 namespace once {
 namespace {
 
@@ -165,11 +167,26 @@ bool HttpClient::Send(std::string_view method, std::string_view target, const He
   return SendBytes(text + std::string(body));
 }
 
+// The server's kernel acknowledges only what comes while the connection is open, and resets one
+// that is closed with something unread: what was acknowledged, and not reset, was read.
+HttpLoss HttpClient::WhyUnanswered() const {
+  if (!connected()) return HttpLoss::kNotTaken;
+  if (tls_) return HttpLoss::kLost;
+  tcp_info info{};
+  const auto look = [&] {
+    socklen_t size = sizeof info;
+    ::getsockopt(fd_, IPPROTO_TCP, TCP_INFO, &info, &size);
+    return info.tcpi_state == TCP_CLOSE || info.tcpi_unacked == 0;
+  };
+  return WaitUntil(look) && info.tcpi_state == TCP_CLOSE ? HttpLoss::kNotTaken : HttpLoss::kLost;
+}
+
 HttpResult HttpClient::Request(std::string_view method, std::string_view target,
                                const HeaderList& headers, std::string_view body) {
   if (!connected()) Connect();
   HttpResult result;
   if (Send(method, target, headers, body)) result = Receive();
+  if (result.status == 0) result.loss = WhyUnanswered();
   // A broken connection is never used again, and neither is one that the server said it ends.
   if (result.status == 0 || result.Header("connection") == "close") Disconnect();
   return result;

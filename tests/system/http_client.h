@@ -14,8 +14,16 @@ struct ssl_ctx_st;
 
 namespace once {
 
+/// Why there is no answer.
+enum class HttpLoss {
+  kNone,      // there is one
+  kNotTaken,  // the server refused the connection, or ended it before it read the request
+  kLost,      // the server read the request and ended the connection; or it says nothing
+};
+
 struct HttpResult {
-  int status = 0;                              // 0: no answer, the connection broke or was refused
+  int status = 0;                              // 0: no answer, `loss` says why
+  HttpLoss loss = HttpLoss::kNone;             // only of Request
   std::map<std::string, std::string> headers;  // names in lower case
   std::string body;
 
@@ -57,6 +65,7 @@ class HttpClient {
   long ReadSome();
   bool ReadUntil(std::string_view mark, std::size_t& end);
   bool ReadChunks(std::string& body);
+  HttpLoss WhyUnanswered() const;
 
   const std::uint16_t port_;
   const Transport transport_;

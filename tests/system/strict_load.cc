@@ -52,7 +52,9 @@ Operation StrictLoad::Insist(RecordedCaller& caller, const std::function<Operati
   const bool in_time = WaitUntil([&] {
     answered = ask();
     if (!Unanswered(answered)) return true;
-    ++(answered.answer == Operation::Answer::kNone ? unanswered_ : refused_);
+    ++(answered.answer != Operation::Answer::kNone ? refused_
+       : caller.loss() == HttpLoss::kNotTaken      ? not_taken_
+                                                   : lost_);
     const auto at = std::find(regions_.begin(), regions_.end(), caller.region());
     caller.GoTo(at + 1 == regions_.end() ? regions_.front() : *(at + 1));
     return false;

@@ -29,8 +29,9 @@ class StrictLoad {
   bool AwaitAdmissions(std::size_t count);
 
   /// How often a request had to be taken elsewhere.
-  std::size_t refused() const { return refused_; }        // 503
-  std::size_t unanswered() const { return unanswered_; }  // the connection broke
+  std::size_t refused() const { return refused_; }      // 503
+  std::size_t not_taken() const { return not_taken_; }  // no node read it
+  std::size_t lost() const { return lost_; }            // a node read it and did not answer
   /// Requests that got what no group may answer, or nothing at all for longer than kPatience.
   std::vector<std::string> failures();
   /// Keys whose claims were settled with success, and the runs that were.
@@ -47,7 +48,8 @@ class StrictLoad {
   std::atomic<unsigned> next_ = 0;
   std::atomic<std::size_t> admitted_ = 0;
   std::atomic<std::size_t> refused_ = 0;
-  std::atomic<std::size_t> unanswered_ = 0;
+  std::atomic<std::size_t> not_taken_ = 0;
+  std::atomic<std::size_t> lost_ = 0;
   std::mutex mutex_;  // guards the next two
   std::vector<std::string> failures_;
   std::set<std::pair<std::string, std::string>> settled_;
