@@ -175,12 +175,6 @@ void DrawStrict(Random& random, RunOptions& options) {
   FitPieces(options);
 }
 
-// In tiny pieces, each of which waits for a slow trip, a state would arrive later than any bound.
-void FitPieces(RunOptions& options) {
-  std::size_t& bytes = options.cluster.strict_chunk_bytes;
-  if (options.faults.links.delay_ms >= 40) bytes = std::max<std::size_t>(bytes, 1000);
-}
-
 }  // namespace
 
 RunOptions DrawOptions(std::uint64_t seed, bool strict) {
@@ -204,7 +198,6 @@ RunOptions DrawOptions(std::uint64_t seed, bool strict) {
   options.cluster.lease_ms = options.workload.lease_ms;
   options.faults = DrawFaults(random);
   if (strict) DrawStrict(random, options);
-  FitPieces(options);
   // Of its own stream: the faults above are the same with it and without.
   Random clones(seed ^ 0xfedcba9876543210u);
   options.faults.cloned_gap_ms = Gap(clones, 12, 15'000, 60'000);

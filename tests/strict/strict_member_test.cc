@@ -31,7 +31,7 @@ class Unreadable : public testing::Test {
   StrictStory story_;
   std::string bad_;
   const std::string record_ =
-      keys::Strict(keys::Slot(BeginCommand("acme", "k", 1, 1, 1).begin().slot().hash()));
+      keys::Strict(0) + keys::Slot(BeginCommand("acme", "k", 1, 1, 1).begin().slot().hash());
 };
 
 TEST_F(Unreadable, S_48_AMemberThatCannotReadItsRecordsIsNotReadyUntilItCan) {

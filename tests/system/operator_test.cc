@@ -136,32 +136,62 @@ TEST(Operator, AKeyWithoutRightsIsToldApartFromNodesThatAreNotThere) {
     EXPECT_THAT(ask(tenant, command), HasSubstr("no node could be reached"));
 }
 
-TEST(Operator, AMemberMayBeNamedByItsRegion) {
-  const ScratchDirectory scratch;
-  StrictCluster cluster;
-  for (const std::string region : {"eu", "ap"})
-    cluster.nodes().node(region).AcceptKeysOf(cluster.nodes().node("us"));
-  ASSERT_TRUE(cluster.Start());
-  DescribeDevelopment(scratch.path(), cluster.nodes());
-  const std::string leader = cluster.AwaitLeaderAmong(cluster.regions());
-  const std::string next = cluster.OthersThan(leader).front();
+class StrictDevelopment : public testing::Test {
+ protected:
+  void SetUp() override {
+    for (const std::string region : {"eu", "ap"})
+      cluster_.nodes().node(region).AcceptKeysOf(cluster_.nodes().node("us"));
+    ASSERT_TRUE(cluster_.Start());
+    DescribeDevelopment(scratch_.path(), cluster_.nodes());
+  }
+
+  ScratchDirectory scratch_;
+  StrictCluster cluster_;
+};
+
+TEST_F(StrictDevelopment, AMemberMayBeNamedByItsRegion) {
+  const std::string leader = cluster_.AwaitLeaderAmong(cluster_.regions());
+  const std::string next = cluster_.OthersThan(leader).front();
   ProgramResult result;
   // Another one may lead at any moment, and then the old one refuses.
   EXPECT_TRUE(WaitUntil([&] {
-    result = Oncectl({"transfer", next}, scratch.path());
+    result = Oncectl({"transfer", next}, scratch_.path());
     return result.exit_code == 0;
   })) << result.err;
-  EXPECT_EQ(result.out, "Begun: transfer " + cluster.View(next).member + "\n");
+  EXPECT_EQ(result.out, "Begun: transfer " + cluster_.View(next).member + "\n");
   for (const char* command : {"add", "transfer"}) {
     const std::string region = command == std::string("add") ? "us" : "mars";
     EXPECT_TRUE(WaitUntil([&] {
-      result = Oncectl({command, region}, scratch.path());
+      result = Oncectl({command, region}, scratch_.path());
       return result.err.find("leads") == std::string::npos;
     }));
     EXPECT_EQ(result.exit_code, 1);
     EXPECT_THAT(result.err, HasSubstr("MEMBER is region/identity, see oncectl members"));
     EXPECT_THAT(result.err, Not(HasSubstr("more than one")));
   }
+}
+
+TEST_F(StrictDevelopment, ARemovedMemberIsShownAsNone) {
+  const std::string gone =
+      cluster_.OthersThan(cluster_.AwaitLeaderAmong(cluster_.regions())).front();
+  const std::string member = cluster_.View(gone).member;
+  ASSERT_TRUE(cluster_.ChangeByLeader("remove", member));
+  ProgramResult result;
+  for (const auto& [command, name] : {std::pair{"members", member}, {"status", gone}}) {
+    EXPECT_TRUE(WaitUntil([&] {
+      result = Oncectl({command}, scratch_.path());
+      return result.out.find("leader") != std::string::npos;
+    })) << result.out;
+    EXPECT_THAT(result.out, testing::ContainsRegex("\n" + name + " +no member +")) << result.out;
+    EXPECT_EQ(result.err, "");
+  }
+  // It alone does not know that it was removed: the table says how far it can be believed.
+  result = Oncectl(
+      {"members", "--url", "http://127.0.0.1:" + std::to_string(cluster_.nodes().node(gone).port()),
+       "--key", cluster_.nodes().AdminKey("us")},
+      scratch_.path());
+  EXPECT_THAT(result.out, HasSubstr(member));
+  EXPECT_THAT(result.err, HasSubstr("none of these nodes leads"));
 }
 
 }  // namespace
