@@ -50,7 +50,7 @@ start_group() {
   leader=
   until [[ -n $leader ]]; do
     ((SECONDS < deadline)) || die "the group has no leader: $(tail -n 5 "$data/log")"
-    leader=$(group_status | awk '$2 == "leader" {print $1}')
+    leader=$(group_status 2>/dev/null | awk '$2 == "leader" {print $1}')
   done
   for follower in "${regions[@]}"; do [[ $follower == "$leader" ]] || break; done
 }
