@@ -35,10 +35,9 @@ namespace once {
 /// syncs it, and reports. While syncs are fast they happen on the calling thread, because a hop to
 /// another one and back costs as much as a fast sync; slow ones on a sync thread.
 ///
-/// RocksDB, whose own log is off, gets what is in the log on a tables thread, which takes the
-/// processor only when nobody else wants it: many batches at once, in the order of their keys and
-/// only the last of each, which costs far less than one after the other. Until then reads find them
-/// in memory.
+/// RocksDB, whose own log is off, gets what is in the log on a tables thread of low priority: many
+/// batches at once, in the order of their keys and only the last of each, which costs far less than
+/// one after the other. Until then reads find them in memory.
 ///
 /// Every batch carries its number into the tables, so a start knows which records of the log are
 /// missing there, and adds them.

@@ -79,15 +79,8 @@ TEST(Replication, S_12_AnswersOfAMegabyteFitTheirMessages) {
   story.cluster.Partition({"eu"}, {"us"});
   for (int i = 0; i < 6; ++i) {
     const Answer owned = story.Begin("eu", "k" + std::to_string(i));
-    Command command;
-    Settle& settle = *command.mutable_settle();
-    settle.set_tenant("acme");
-    settle.set_hash(owned.hash);
-    settle.set_run_id(owned.claim.run_id());
-    settle.set_fence(owned.claim.fence());
-    settle.set_state(COMPLETED);
-    settle.mutable_outcome()->set_status(200);
-    settle.mutable_outcome()->set_body(std::string(1u << 20, 'x'));
+    Command command = Story::CompleteCommand(owned);
+    command.mutable_settle()->mutable_outcome()->set_body(std::string(1u << 20, 'x'));
     // All of them in one batch, so that one frame would hold them all.
     story.cluster.Submit("eu", command, [](const Answer&) {});
   }

@@ -63,14 +63,7 @@ class Minute {
     EXPECT_TRUE(fences_.insert(begun.claim.fence()).second) << "a fence was given twice";
     const std::string at = random_.OneIn(2) ? region : Region();
     if (!story_.cluster.IsUp(at) || random_.OneIn(5)) return;  // the owner dies
-    Command command;
-    Settle& settle = *command.mutable_settle();
-    settle.set_tenant("acme");
-    settle.set_hash(begun.hash);
-    settle.set_run_id(begun.claim.run_id());
-    settle.set_fence(begun.claim.fence());
-    settle.set_state(COMPLETED);
-    settle.mutable_outcome()->set_status(200);
+    const Command command = Story::CompleteCommand(begun);
     story_.cluster.Submit(at, command, [this, key, id = begun.claim.run_id()](const Answer& done) {
       if (done.kind != Kind::kDone && done.kind != Kind::kReplay) return;
       EXPECT_EQ(completed_.try_emplace(key, id).first->second, id) << "completed twice";

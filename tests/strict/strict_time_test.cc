@@ -14,15 +14,8 @@ TEST(StrictTime, ExpiryKeepsUpWithManyKeys) {
   for (int i = 0; i < kKeys; ++i) {
     const Command begin = BeginCommand("acme", "k" + std::to_string(i), 1, options.lease_ms, 2000);
     story.cluster.Submit(leader, begin, [&](const Answer& begun) {
-      Command command;
-      Settle& settle = *command.mutable_settle();
-      settle.set_tenant("acme");
-      settle.set_hash(begun.hash);
-      settle.set_run_id(begun.claim.run_id());
-      settle.set_fence(begun.claim.fence());
-      settle.set_state(COMPLETED);
-      settle.mutable_outcome()->set_status(200);
-      story.cluster.Submit(leader, command, [&](const Answer&) { ++settled; });
+      story.cluster.Submit(leader, Story::CompleteCommand(begun),
+                           [&](const Answer&) { ++settled; });
     });
   }
   ASSERT_TRUE(story.cluster.time().RunUntil([&] { return settled == kKeys; }, 10'000));
