@@ -22,6 +22,8 @@ class NodeClock {
   std::int64_t NowMillis();
   /// False while the wall clock disagrees by more than the bound: new claims are refused then.
   bool Safe();
+  /// What NowMillis would have said when this was last read, by NowMillis or Safe.
+  std::int64_t read_ms() const { return now_us_ / 1000; }
   /// Wall minus node time, as last seen.
   std::int64_t OffsetMillis() const { return offset_ms_; }
 

@@ -14,6 +14,7 @@ class RateLimit {
   /// nothing would ever pass it.
   RateLimit(double per_second, double burst);
 
+  bool is_off() const { return per_second_ <= 0; }
   /// 0 when the request may go on, otherwise the seconds after which it may be tried again.
   int Take(std::string_view tenant, std::int64_t now_us);
 

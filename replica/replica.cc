@@ -158,7 +158,7 @@ void Replica::Stop(std::function<void()> drained) {
 }
 
 Stamp Replica::NextStamp() {
-  Stamp stamp{clock_.NowMillis(), {entropy_(), entropy_(), entropy_()}};
+  Stamp stamp{clock_.read_ms(), {entropy_(), entropy_(), entropy_()}};
   if (covered_ms_) stamp.covered_ms = covered_ms_();
   return stamp;
 }
@@ -172,7 +172,8 @@ void Replica::Submit(const Command& command, Done done) {
 
 Answer Replica::Apply(const Command& command) {
   const bool begins = command.has_begin() || command.has_mutation();
-  const bool recall_only = commit_.failed() || (begins && !clock_.Safe());
+  const bool safe = clock_.Safe();
+  const bool recall_only = commit_.failed() || (begins && !safe);
   try {
     if (!recall_only) return ledger_.Apply(command, NextStamp());
     Answer known = Recall(command);

@@ -119,7 +119,7 @@ class Replica {
   void Resume(const std::string& run_id);
   void ResumeLater(const std::string& run_id);
   void ExpireSoon(std::int64_t delay_ms);
-  Stamp NextStamp();
+  Stamp NextStamp();  // of when the clock was last read
   void AppliedByGroup(const Answer& answer);
 
   Scheduler& scheduler_;

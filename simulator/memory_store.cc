@@ -46,11 +46,11 @@ void MemoryDisk::KeepUnsynced(std::size_t batches) {
 
 void MemoryDisk::Apply(const KvBatch& batch) {
   Undo& undo = unsynced_.emplace_back();
-  for (const KvBatch::Op& op : batch.ops()) {
+  for (const KvOp op : batch.ops()) {
     const auto old = visible_.find(op.key);
     undo.emplace_back(op.key, old == visible_.end() ? std::nullopt : std::optional(old->second));
     if (op.value) {
-      visible_[op.key] = *op.value;
+      visible_[std::string(op.key)] = *op.value;
     } else if (old != visible_.end()) {
       visible_.erase(old);
     }

@@ -24,6 +24,10 @@ class ReplayCache {
   /// Rises whenever a slot changes. An answer may be kept only if this is what it was when the
   /// answer was made: the slot may have changed while the answer waited for its sync.
   std::uint64_t changes() const { return changes_; }
+  /// Whether there is an answer to some request.
+  bool Has(std::string_view slot_hash) const {
+    return young_.contains(slot_hash) || old_.contains(slot_hash);
+  }
   /// The answer to a request with that fingerprint, or null. Valid until the next call.
   const HttpReply* Find(std::string_view slot_hash, std::string_view fingerprint,
                         std::int64_t now_ms);

@@ -1,6 +1,8 @@
 // The seam of the disk: an ordered map of bytes with an explicit sync.
 #pragma once
 
+#include <cstdint>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -11,36 +13,87 @@
 
 namespace once {
 
-/// A group of puts and deletes that becomes visible and durable as a whole or not at all.
-class KvBatch {
+/// A put, or a delete if there is no value.
+struct KvOp {
+  std::string_view key;
+  std::optional<std::string_view> value;
+};
+
+/// The puts and deletes that a string of bytes holds, in their order. The views are of those bytes.
+class KvOps {
  public:
-  struct Op {
-    std::string key;
-    std::optional<std::string> value;  // empty: delete
+  class Iterator {
+   public:
+    explicit Iterator(const char* at) : at_(at) {}
+    KvOp operator*() const { return At(at_); }
+    /// Where it is; At gives the same for as long as the bytes are there.
+    const char* place() const { return at_; }
+    Iterator& operator++() {
+      at_ += EncodedBytes(At(at_));
+      return *this;
+    }
+    bool operator!=(const Iterator& other) const { return at_ != other.at_; }
+
+   private:
+    const char* at_;
   };
 
-  void Reserve(std::size_t ops) { ops_.reserve(ops); }
-  void Put(std::string key, std::string value) {
-    bytes_ += key.size() + value.size();
-    ops_.push_back({std::move(key), std::move(value)});
+  explicit KvOps(std::string_view bytes) : bytes_(bytes) {}
+  Iterator begin() const { return Iterator(bytes_.data()); }
+  Iterator end() const { return Iterator(bytes_.data() + bytes_.size()); }
+
+  static KvOp At(const char* place) {
+    const auto number = [](const char* from) {
+      std::uint32_t read = 0;
+      std::memcpy(&read, from, sizeof read);
+      return read;
+    };
+    const std::uint32_t key_bytes = number(place);
+    const std::uint32_t value_bytes = number(place + sizeof key_bytes);
+    const char* const key = place + kLengthsBytes;
+    if (value_bytes == kDeleted) return {{key, key_bytes}, std::nullopt};
+    return {{key, key_bytes}, std::string_view(key + key_bytes, value_bytes)};
   }
-  void Delete(std::string key) {
-    bytes_ += key.size();
-    ops_.push_back({std::move(key), std::nullopt});
+  static std::size_t EncodedBytes(const KvOp& op) {
+    return kLengthsBytes + op.key.size() + (op.value ? op.value->size() : 0);
   }
-  const std::vector<Op>& ops() const { return ops_; }
-  /// The same for who keeps them; the batch is not used afterwards.
-  std::vector<Op> Take() { return std::move(ops_); }
-  std::size_t bytes() const { return bytes_; }
-  bool empty() const { return ops_.empty(); }
-  void Clear() {
-    ops_.clear();
-    bytes_ = 0;
+  static void Append(std::string& bytes, const KvOp& op) {
+    const auto append_number = [&bytes](std::uint32_t number) {
+      bytes.append(reinterpret_cast<const char*>(&number), sizeof number);
+    };
+    append_number(static_cast<std::uint32_t>(op.key.size()));
+    append_number(op.value ? static_cast<std::uint32_t>(op.value->size()) : kDeleted);
+    bytes.append(op.key);
+    if (op.value) bytes.append(*op.value);
   }
 
  private:
-  std::vector<Op> ops_;
-  std::size_t bytes_ = 0;
+  static constexpr std::uint32_t kDeleted = UINT32_MAX;  // in place of a value's length
+  static constexpr std::size_t kLengthsBytes = 2 * sizeof(std::uint32_t);
+
+  std::string_view bytes_;
+};
+
+/// A group of puts and deletes that becomes visible and durable as a whole or not at all.
+class KvBatch {
+ public:
+  void Reserve(std::size_t bytes) { bytes_.reserve(bytes); }
+  void Put(std::string_view key, std::string_view value) { Add({key, value}); }
+  void Delete(std::string_view key) { Add({key, std::nullopt}); }
+  KvOps ops() const { return KvOps(bytes_); }
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  /// What KvOps reads.
+  const std::string& bytes() const { return bytes_; }
+
+ private:
+  void Add(const KvOp& op) {
+    KvOps::Append(bytes_, op);
+    ++size_;
+  }
+
+  std::string bytes_;
+  std::size_t size_ = 0;
 };
 
 enum class KvStatus {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -13,8 +15,13 @@ namespace once {
 
 class OverlaidView : public KvView {
  public:
+  struct Change {
+    std::string key;
+    std::optional<std::string> value;  // empty: it is gone
+  };
+
   /// `over` has each key once, in rising order, and counts instead of what `below` has there.
-  OverlaidView(std::unique_ptr<KvView> below, std::vector<KvBatch::Op> over)
+  OverlaidView(std::unique_ptr<KvView> below, std::vector<Change> over)
       : below_(std::move(below)), over_(std::move(over)) {}
 
   void Scan(std::string_view from, std::string_view to, const KvVisitor& visit) override {
@@ -36,14 +43,14 @@ class OverlaidView : public KvView {
   }
 
  private:
-  std::vector<KvBatch::Op>::const_iterator LowerBound(std::string_view key) const {
+  std::vector<Change>::const_iterator LowerBound(std::string_view key) const {
     return std::lower_bound(
         over_.begin(), over_.end(), key,
-        [](const KvBatch::Op& op, std::string_view wanted) { return op.key < wanted; });
+        [](const Change& op, std::string_view wanted) { return op.key < wanted; });
   }
 
   std::unique_ptr<KvView> below_;
-  const std::vector<KvBatch::Op> over_;
+  const std::vector<Change> over_;
 };
 
 }  // namespace once

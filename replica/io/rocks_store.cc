@@ -7,6 +7,7 @@
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/listener.h>
 #include <rocksdb/options.h>
+#include <rocksdb/slice_transform.h>
 #include <rocksdb/table.h>
 #include <sys/resource.h>
 
@@ -16,6 +17,7 @@
 #include <chrono>
 #include <cstring>
 #include <iterator>
+#include <thread>
 #include <utility>
 
 #include "replica/env/check.h"
@@ -28,8 +30,7 @@ constexpr int kOpenFilesMax = 256;
 constexpr std::size_t kBehind = 8;
 constexpr std::size_t kLogPerBuffer = 2;
 constexpr int kTablesNice = 10;
-// Of what is in the tables, forgotten for each put or delete: no standstill for thousands at once.
-constexpr std::size_t kDropsPerOp = 4;
+constexpr std::uint32_t kPartOps = 128;
 // A larger record takes too long to write, whatever the last syncs took.
 constexpr std::size_t kInlineSyncBytesMax = 1u << 20;
 constexpr int kSmoothing = 8;  // a sync moves the smoothed latency by an eighth of the difference
@@ -61,6 +62,8 @@ rocksdb::Options DbOptions(const RocksStore::Options& options) {
   db.write_buffer_size = options.write_buffer_bytes;
   db.max_write_buffer_number = 2;
   db.allow_concurrent_memtable_write = false;  // one thread writes
+  // Batches come in the order of their keys: each place is near the one before.
+  db.memtable_insert_with_hint_prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(1));
   db.memtable_whole_key_filtering = true;
   db.memtable_prefix_bloom_size_ratio = 0.1;
 
@@ -81,11 +84,10 @@ rocksdb::Options DbOptions(const RocksStore::Options& options) {
 }
 
 // The number of the last batch in the tables. Behind every key of the replica, and the last thing
-// in every batch, so that a flushed table always ends with the newest.
+// in every group.
 constexpr std::string_view kBatchKey =
     "\xff\xff\xff\xff\xff\xff\xff\xff"
     "batch";
-constexpr std::uint32_t kDeleted = UINT32_MAX;  // in place of a value's length
 
 rocksdb::Slice AsSlice(std::string_view bytes) {
   return {bytes.data(), bytes.size()};
@@ -105,68 +107,61 @@ Number TakeNumber(std::string_view& bytes) {
   return number;
 }
 
-std::size_t PayloadBytes(const KvBatch& batch) {
-  return batch.bytes() + 2 * sizeof(std::uint32_t) * batch.ops().size();
+rocksdb::Status AddTo(rocksdb::WriteBatch& writes, const KvOp& op) {
+  return op.value ? writes.Put(AsSlice(op.key), AsSlice(*op.value))
+                  : writes.Delete(AsSlice(op.key));
 }
 
-void AppendPayload(std::string& out, const KvBatch& batch) {
-  for (const KvBatch::Op& op : batch.ops()) {
-    AppendNumber(out, static_cast<std::uint32_t>(op.key.size()));
-    AppendNumber(out, op.value ? static_cast<std::uint32_t>(op.value->size()) : kDeleted);
-    out.append(op.key);
-    if (op.value) out.append(*op.value);
-  }
-}
-
-void ReadPayload(std::string_view payload, rocksdb::WriteBatch& writes) {
-  while (!payload.empty()) {
-    const auto key_bytes = TakeNumber<std::uint32_t>(payload);
-    const auto value_bytes = TakeNumber<std::uint32_t>(payload);
-    const auto key = payload.substr(0, key_bytes);
-    payload.remove_prefix(key.size());
-    if (value_bytes == kDeleted) {
-      writes.Delete(AsSlice(key)).PermitUncheckedError();
-      continue;
-    }
-    const auto value = payload.substr(0, value_bytes);
-    payload.remove_prefix(value.size());
-    writes.Put(AsSlice(key), AsSlice(value)).PermitUncheckedError();
-  }
-}
-
-/// The last of `ops` for each key, in the order of the keys.
-rocksdb::WriteBatch NewestOf(std::vector<const KvBatch::Op*> ops) {
-  std::stable_sort(ops.begin(), ops.end(), [](auto* a, auto* b) { return a->key < b->key; });
-  rocksdb::WriteBatch writes;
-  for (auto at = ops.begin(); at != ops.end(); ++at) {
-    const KvBatch::Op& op = **at;
-    if (std::next(at) != ops.end() && (*std::next(at))->key == op.key) continue;
-    const rocksdb::Status status = op.value ? writes.Put(op.key, *op.value) : writes.Delete(op.key);
-    Check(status.ok(), "a batch fits into memory");
-  }
-  return writes;
-}
-
-rocksdb::Status WriteTo(rocksdb::DB& db, rocksdb::WriteBatch& writes, std::uint64_t last_batch) {
-  std::string number;
-  AppendNumber(number, last_batch);
+rocksdb::Status WriteTo(rocksdb::DB& db, rocksdb::WriteBatch& writes) {
   rocksdb::WriteOptions unlogged;
   unlogged.disableWAL = true;
+  const rocksdb::Status status = db.Write(unlogged, &writes);
+  writes.Clear();
+  return status;
+}
+
+rocksdb::Status WriteNumber(rocksdb::DB& db, rocksdb::WriteBatch& writes, std::uint64_t batch) {
+  std::string number;
+  AppendNumber(number, batch);
   const rocksdb::Status status = writes.Put(AsSlice(kBatchKey), number);
-  return status.ok() ? db.Write(unlogged, &writes) : status;
+  return status.ok() ? WriteTo(db, writes) : status;
+}
+
+/// The last of `ops` for each key, in the order of the keys, and then the number of their last
+/// batch. In parts: until the number is there too, a start adds all of them again.
+rocksdb::Status WriteNewest(rocksdb::DB& db, std::vector<KvOp> ops, std::uint64_t last_batch) {
+  std::stable_sort(ops.begin(), ops.end(),
+                   [](const KvOp& a, const KvOp& b) { return a.key < b.key; });
+  rocksdb::WriteBatch writes;
+  for (auto at = ops.begin(); at != ops.end(); ++at) {
+    if (std::next(at) != ops.end() && std::next(at)->key == at->key) continue;
+    Check(AddTo(writes, *at).ok(), "a batch fits into memory");
+    if (writes.Count() < kPartOps) continue;
+    if (const rocksdb::Status status = WriteTo(db, writes); !status.ok()) return status;
+    std::this_thread::yield();  // a thread of the idle class has the processor until the next tick
+  }
+  return WriteNumber(db, writes, last_batch);
 }
 
 }  // namespace
 
-/// Knows how far the tables on disk have come, in RocksDB's own numbers.
+/// Knows how far the tables on disk have come, in RocksDB's own numbers, and has its threads work
+/// in spare time.
 class RocksStore::FlushWatch : public rocksdb::EventListener {
  public:
+  explicit FlushWatch(std::shared_ptr<SpareTime> spare_time) : spare_time_(std::move(spare_time)) {}
+
+  void OnFlushBegin(rocksdb::DB*, const rocksdb::FlushJobInfo&) override { spare_time_->Enter(); }
+  void OnCompactionBegin(rocksdb::DB*, const rocksdb::CompactionJobInfo&) override {
+    spare_time_->Enter();
+  }
   void OnFlushCompleted(rocksdb::DB*, const rocksdb::FlushJobInfo& flush) override {
     flushed_ = std::max<std::uint64_t>(flushed_, flush.largest_seqno);
   }
   std::uint64_t flushed() const { return flushed_; }
 
  private:
+  const std::shared_ptr<SpareTime> spare_time_;
   std::atomic<std::uint64_t> flushed_ = 0;
 };
 
@@ -175,7 +170,7 @@ RocksStore::RocksStore(std::string path, Options options, Scheduler& scheduler)
       options_(std::move(options)),
       scheduler_(scheduler),
       on_sync_(std::make_shared<const std::function<void(std::int64_t)>>(options_.on_sync)),
-      flush_watch_(std::make_shared<FlushWatch>()) {}
+      flush_watch_(std::make_shared<FlushWatch>(spare_time_)) {}
 
 RocksStore::~RocksStore() {
   Close();
@@ -214,8 +209,8 @@ std::optional<std::string> RocksStore::Recover() {
   rocksdb::Status status;
   const auto apply = [&](std::string_view payload, std::uint64_t last_batch) {
     rocksdb::WriteBatch writes(payload.size());
-    ReadPayload(payload, writes);
-    if (status.ok()) status = WriteTo(*db_, writes, last_batch);
+    for (const KvOp op : KvOps(payload)) AddTo(writes, op).PermitUncheckedError();
+    if (status.ok()) status = WriteNumber(*db_, writes, last_batch);
   };
   if (auto error = log_->Replay(batch_, applied.has_value(), apply)) return error;
   batch_ = std::max(batch_, log_->last_batch());
@@ -227,7 +222,7 @@ std::optional<std::string> RocksStore::Recover() {
 }
 
 std::optional<std::string> RocksStore::Get(std::string_view key) {
-  if (const KvBatch::Op* op = pending_.Find(key)) return op->value;
+  if (const auto op = pending_.Find(key)) return std::optional<std::string>(op->value);
   std::string value;
   const rocksdb::Status status = db_->Get(rocksdb::ReadOptions(), AsSlice(key), &value);
   if (status.ok()) return value;
@@ -240,8 +235,8 @@ void RocksStore::Scan(std::string_view from, std::string_view to, const Visitor&
   auto next = pending.begin();
   // False: the visitor has had enough.
   const auto visit_pending_before = [&](const std::optional<std::string_view>& key) {
-    for (; next != pending.end() && (!key || (*next)->key < *key); ++next)
-      if ((*next)->value && !visit((*next)->key, *(*next)->value)) return false;
+    for (; next != pending.end() && (!key || next->key < *key); ++next)
+      if (next->value && !visit(next->key, *next->value)) return false;
     return true;
   };
   const rocksdb::Slice end = AsSlice(to);
@@ -251,7 +246,7 @@ void RocksStore::Scan(std::string_view from, std::string_view to, const Visitor&
   for (at->Seek(AsSlice(from)); at->Valid(); at->Next()) {
     const std::string_view key = at->key().ToStringView();
     if (!visit_pending_before(key)) return;
-    const bool overwritten = next != pending.end() && (*next)->key == key;
+    const bool overwritten = next != pending.end() && next->key == key;
     if (!overwritten && !visit(key, at->value().ToStringView())) return;
   }
   if (!at->status().ok()) throw KvUnreadable(at->status().ToString());
@@ -260,8 +255,9 @@ void RocksStore::Scan(std::string_view from, std::string_view to, const Visitor&
 
 // What is pending may reach the tables before they are frozen: it is the same there.
 std::unique_ptr<KvView> RocksStore::View(std::string_view from, std::string_view to) {
-  std::vector<KvBatch::Op> over;
-  for (const KvBatch::Op* op : pending_.Range(from, to)) over.push_back(*op);
+  std::vector<OverlaidView::Change> over;
+  for (const KvOp& op : pending_.Range(from, to))
+    over.push_back({std::string(op.key), std::optional<std::string>(op.value)});
   auto tables = std::make_shared<FrozenTables>(*db_);
   std::erase_if(frozen_, [](const auto& frozen) { return frozen.expired(); });
   frozen_.push_back(tables);
@@ -278,13 +274,14 @@ bool RocksStore::HasSpace() {
 KvStatus RocksStore::Write(KvBatch batch) {
   if (failed_) return KvStatus::kFailed;
   if (batch.empty()) return KvStatus::kOk;
-  pending_.DropFirst(applied_, kDropsPerOp * batch.ops().size());
+  pending_.Drop(applied_);
   log_->Reclaim(flush_watch_->flushed());
   if (tables_full_ || !HasSpace()) {
     Apply(true);  // what the tables have on disk, the log need not keep
+    spare_time_->Look(std::chrono::steady_clock::now(), applying_);
     return KvStatus::kFull;
   }
-  const std::size_t bytes = unsynced_bytes_ + PayloadBytes(batch);
+  const std::size_t bytes = unsynced_bytes_ + batch.bytes().size();
   if (const rocksdb::Status status = log_->Reserve(bytes); !status.ok()) {
     if (status.IsNoSpace()) return KvStatus::kFull;
     Latch("write: " + status.ToString());
@@ -308,7 +305,7 @@ RocksStore::Work RocksStore::TakeWork() {
 
 void RocksStore::Logged::Add(Work work) {
   if (work.batches.empty()) return;
-  for (const auto& batch : work.batches) ops += batch->ops().size();
+  for (const auto& batch : work.batches) ops += batch->size();
   bytes += work.place.payload_bytes;
   works.push_back(std::move(work));
 }
@@ -320,6 +317,7 @@ void RocksStore::Sync(std::function<void(KvStatus)> done) {
     return;
   }
   syncing_ = true;
+  spare_time_->Look(std::chrono::steady_clock::now(), applying_);
   if (logged_->ops >= options_.apply_ops || logged_->bytes >= options_.apply_bytes) Apply(false);
   const bool brief = unsynced_bytes_ < kInlineSyncBytesMax;
   const bool behind = logged_->bytes >= kBehind * options_.apply_bytes;
@@ -329,13 +327,17 @@ void RocksStore::Sync(std::function<void(KvStatus)> done) {
   auto task = [this, work = std::move(work), done = std::move(done)]() mutable {
     AppendAndReport(std::move(work), std::move(done));
   };
-  if (behind) return PostToTables(std::move(task));
+  if (behind) {
+    spare_time_->Hurry(true);
+    return PostToTables(std::move(task));
+  }
   if (!sync_thread_) sync_thread_ = std::make_unique<boost::asio::thread_pool>(1);
   boost::asio::post(*sync_thread_, std::move(task));
 }
 
 void RocksStore::Apply(bool flush) {
   if (applying_.exchange(true)) return;
+  spare_time_->Give(std::chrono::steady_clock::now());
   PostToTables([this, flush, works = std::exchange(*logged_, {}).works]() mutable {
     ApplyAlso(std::move(works), flush);
     applying_ = false;
@@ -345,7 +347,10 @@ void RocksStore::Apply(bool flush) {
 void RocksStore::PostToTables(std::function<void()> task) {
   if (!tables_thread_) {
     tables_thread_ = std::make_unique<boost::asio::thread_pool>(1);
-    boost::asio::post(*tables_thread_, [] { setpriority(PRIO_PROCESS, 0, kTablesNice); });
+    boost::asio::post(*tables_thread_, [this] {
+      setpriority(PRIO_PROCESS, 0, kTablesNice);
+      spare_time_->Enter();
+    });
   }
   boost::asio::post(*tables_thread_, std::move(task));
 }
@@ -353,10 +358,11 @@ void RocksStore::PostToTables(std::function<void()> task) {
 std::optional<std::int64_t> RocksStore::Append(const Work& work) {
   if (!work.place.segment) return failed_ ? std::nullopt : std::optional<std::int64_t>(0);
   const auto began = std::chrono::steady_clock::now();
-  std::string payload;
-  payload.reserve(work.place.payload_bytes);
-  for (const auto& batch : work.batches) AppendPayload(payload, *batch);
-  const rocksdb::Status status = WriteAheadLog::Append(work.place, payload);
+  std::string joined;
+  if (work.batches.size() > 1)
+    for (const auto& batch : work.batches) joined += batch->bytes();
+  const rocksdb::Status status = WriteAheadLog::Append(
+      work.place, work.batches.size() > 1 ? joined : work.batches.front()->bytes());
   if (!status.ok()) Latch("sync: " + status.ToString());
   const std::int64_t sync_us = std::chrono::duration_cast<std::chrono::microseconds>(
                                    std::chrono::steady_clock::now() - began)
@@ -398,16 +404,15 @@ void RocksStore::Flush() {
 }
 
 void RocksStore::ApplyAll() {
-  std::vector<const KvBatch::Op*> ops;
+  std::vector<KvOp> ops;
   std::uint64_t next_batch = tables_batch_ + 1;
   for (const Work& work : unapplied_) {
     Check(work.place.first_batch == next_batch, "the tables have all before");
     next_batch = work.place.last_batch + 1;
     for (const auto& batch : work.batches)
-      for (const KvBatch::Op& op : batch->ops()) ops.push_back(&op);
+      for (const KvOp op : batch->ops()) ops.push_back(op);
   }
-  rocksdb::WriteBatch writes = NewestOf(std::move(ops));
-  const rocksdb::Status status = WriteTo(*db_, writes, next_batch - 1);
+  const rocksdb::Status status = WriteNewest(*db_, std::move(ops), next_batch - 1);
   // The log has it, and so has the next start; until there is room nothing more is taken.
   // (Incomplete: a compaction found none, and RocksDB does not let a write wait for it.)
   tables_full_ = status.IsNoSpace() || status.IsIncomplete();
@@ -428,6 +433,7 @@ void RocksStore::Latch(const std::string& reason) {
 
 KvStatus RocksStore::Close() {
   if (!db_) return failed_ ? KvStatus::kFailed : KvStatus::kOk;
+  spare_time_->Hurry(true);
   if (sync_thread_) sync_thread_->join();
   if (tables_thread_) tables_thread_->join();
   if (!failed_ && !unsynced_.empty()) Append(TakeWork());

@@ -17,6 +17,7 @@
 #include "replica/env/scheduler.h"
 #include "replica/io/pending_writes.h"
 #include "replica/io/rocks_view.h"
+#include "replica/io/spare_time.h"
 #include "replica/io/write_ahead_log.h"
 
 namespace boost::asio {
@@ -35,12 +36,13 @@ namespace once {
 /// syncs it, and reports. While syncs are fast they happen on the calling thread, because a hop to
 /// another one and back costs as much as a fast sync; slow ones on a sync thread.
 ///
-/// RocksDB, whose own log is off, gets what is in the log on a tables thread of low priority: many
-/// batches at once, in the order of their keys and only the last of each, which costs far less than
-/// one after the other. Until then reads find them in memory.
+/// RocksDB, whose own log is off, gets what is in the log on a tables thread: many batches at once,
+/// in the order of their keys and only the last of each, which costs far less than one after the
+/// other. Until then reads find them in memory. That thread and RocksDB's own work in spare time,
+/// as long as that is enough.
 ///
-/// Every batch carries its number into the tables, so a start knows which records of the log are
-/// missing there, and adds them.
+/// Every group ends with the number of its last batch, so a start knows which records of the log
+/// may be missing in the tables, and adds them.
 ///
 /// A file of the log is used again when the tables on disk have what is in it. Changes of the same
 /// keys fill the log and not the tables, so the tables are also flushed when the log is twice as
@@ -60,7 +62,7 @@ class RocksStore : public KvStore {
     std::int64_t inline_sync_max_us = 1000;  // 0: always on the sync thread
     /// Batches go into RocksDB when they have so many puts and deletes, or so many bytes. While
     /// eight times as many bytes wait for it, so do syncs.
-    std::size_t apply_ops = 512;
+    std::size_t apply_ops = 4096;
     std::size_t apply_bytes = 2u << 20;
     std::uint64_t space_reserve_bytes = 128u << 20;
     std::size_t write_buffer_bytes = 32u << 20;  // two of them, and a log of about that size
@@ -130,6 +132,7 @@ class RocksStore : public KvStore {
   const Options options_;
   Scheduler& scheduler_;
   std::shared_ptr<const std::function<void(std::int64_t)>> on_sync_;
+  std::shared_ptr<SpareTime> spare_time_ = std::make_shared<SpareTime>();
   std::shared_ptr<FlushWatch> flush_watch_;
   std::unique_ptr<rocksdb::DB> db_;
   std::unique_ptr<WriteAheadLog> log_;

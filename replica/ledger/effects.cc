@@ -3,13 +3,12 @@
 #include <boost/json.hpp>
 
 #include "replica/ledger/workflows.h"
+#include "replica/limits.h"
 
 namespace once {
 namespace {
 
 namespace json = boost::json;
-
-constexpr std::size_t kWebhooksPerTenantMax = 1000;
 
 Outcome JsonOutcome(std::uint32_t status, const json::object& body) {
   Outcome outcome;

@@ -5,18 +5,13 @@
 #include "conflict/mutation.h"
 
 namespace once {
-namespace {
-
-constexpr int kGatherRounds = 3;
-
-}  // namespace
 
 Commit::Commit(Tables& tables, KvStore& store, Scheduler& scheduler)
     : tables_(tables), store_(store), scheduler_(scheduler) {}
 
-void Commit::WhenDurable(std::uint64_t batch, Done done) {
+void Commit::WhenDurable(std::uint64_t batch, int rounds, Done done) {
   if (MutationOn("acknowledged-before-durable")) {
-    Schedule();
+    Schedule(rounds);
     return done(Durable::kYes);
   }
   if (batch <= durable_) return done(Durable::kYes);
@@ -27,7 +22,7 @@ void Commit::WhenDurable(std::uint64_t batch, Done done) {
       waiting_.begin(), waiting_.end(), batch,
       [](std::uint64_t before, const auto& other) { return before < other.first; });
   waiting_.emplace(place, batch, std::move(done));
-  Schedule();
+  Schedule(rounds);
 }
 
 void Commit::WhenAllDurable(Done done) {
@@ -37,10 +32,10 @@ void Commit::WhenAllDurable(Done done) {
 // Posted, not called: whatever the event loop already holds is applied first and shares the sync.
 // Callers that were just answered come back within microseconds; a few turns of the loop let them
 // in too, instead of splitting the callers into two groups that wait for each other's syncs.
-void Commit::Schedule() {
+void Commit::Schedule(int rounds) {
   if (scheduled_ || syncing_ || failed_ || !tables_.dirty()) return;
   scheduled_ = true;
-  Gather(kGatherRounds);
+  Gather(rounds);
 }
 
 void Commit::Gather(int rounds) {

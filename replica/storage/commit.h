@@ -26,7 +26,13 @@ class Commit {
 
   /// Calls `done` once batch `batch` is durable (see Tables::BatchOf, open_batch); at once, from
   /// inside, when it already is. In order of batches.
-  void WhenDurable(std::uint64_t batch, Done done);
+  void WhenDurable(std::uint64_t batch, Done done) {
+    WhenDurable(batch, kCallersRounds, std::move(done));
+  }
+  /// The same of what was gathered before: it waits less for others that may share its sync.
+  void WhenGatheredIsDurable(std::uint64_t batch, Done done) {
+    WhenDurable(batch, kGatheredRounds, std::move(done));
+  }
 
   bool IsDurable(std::uint64_t batch) const { return batch <= durable_; }
   /// The same for everything applied so far.
@@ -42,7 +48,12 @@ class Commit {
   std::size_t waiting() const { return waiting_.size(); }
 
  private:
-  void Schedule();
+  // Turns of the event loop before a sync.
+  static constexpr int kCallersRounds = 6;
+  static constexpr int kGatheredRounds = 3;
+
+  void WhenDurable(std::uint64_t batch, int rounds, Done done);
+  void Schedule(int rounds = kCallersRounds);
   void Gather(int rounds);
   void Flush();
   void Finish(std::uint64_t upto, Durable durable);

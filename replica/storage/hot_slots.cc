@@ -10,11 +10,12 @@
 namespace once {
 namespace {
 
-// What a slot costs beyond its serialized bytes: message objects, list and index nodes, string
-// headers. Measured with 1 M small claims; it only has to be about right.
-constexpr std::size_t kOverheadBytes = 900;
+// What a slot costs beyond its serialized bytes: list and index nodes, string headers. Measured
+// with 1 M small claims; it only has to be about right.
+constexpr std::size_t kOverheadBytes = 300;
 // A cleared message keeps its strings, so the memory of a large one is given back instead.
 constexpr std::size_t kSpareBytesMax = 1024;
+constexpr std::size_t kSpareMax = 256;
 
 // Slot hashes are digests: their first bytes are as good as any hash.
 struct FirstBytes {
@@ -58,11 +59,7 @@ const HotSlot* HotSlots::Peek(std::string_view hash) const {
 }
 
 HotSlot& HotSlots::Insert(std::string_view hash) {
-  if (spare_.empty())
-    order_.emplace_front();
-  else
-    order_.splice(order_.begin(), spare_, spare_.begin());
-  HotSlot& hot = order_.front();
+  HotSlot& hot = order_.emplace_front();
   hot.hash = hash;
   hot.place = order_.begin();
   bytes_ += kOverheadBytes;
@@ -71,9 +68,42 @@ HotSlot& HotSlots::Insert(std::string_view hash) {
   return hot;
 }
 
+Slot& HotSlots::SlotOf(HotSlot& hot) {
+  if (unpacked_ && unpacked_ != &hot && !unpacked_->dirty) GiveBack(*unpacked_);
+  unpacked_ = &hot;
+  if (hot.slot) return *hot.slot;
+  if (spare_.empty()) {
+    hot.slot = std::make_unique<Slot>();
+  } else {
+    hot.slot = std::move(spare_.back());
+    spare_.pop_back();
+  }
+  hot.largest = hot.packed.size();
+  if (!hot.packed.empty())
+    Check(hot.slot->ParseFromString(hot.packed), "what was packed is a slot");
+  return *hot.slot;
+}
+
+void HotSlots::Pack(HotSlot& hot, std::string_view bytes) {
+  if (hot.packed.capacity() > kSpareBytesMax) hot.packed = std::string();  // or it would keep that
+  hot.packed = bytes;
+  GiveBack(hot);
+}
+
+void HotSlots::GiveBack(HotSlot& hot) {
+  if (unpacked_ == &hot) unpacked_ = nullptr;
+  if (!hot.slot) return;
+  if (hot.largest <= kSpareBytesMax && spare_.size() < kSpareMax) {
+    hot.slot->Clear();
+    spare_.push_back(std::move(hot.slot));
+  }
+  hot.slot.reset();
+}
+
 void HotSlots::SetBytes(HotSlot& hot, std::size_t bytes) {
   bytes_ += bytes - hot.bytes;
   hot.bytes = bytes;
+  hot.largest = std::max(hot.largest, bytes);
   MakeRoom();
 }
 
@@ -94,30 +124,33 @@ void HotSlots::Erase(HotSlot& hot) {
   bytes_ -= hot.bytes + kOverheadBytes;
   index_->by_hash.erase(hot.hash);
   if (last_ == &hot) last_ = nullptr;
-  std::list<HotSlot>& list = ListOf(hot);
-  if (!spare_.empty() || hot.bytes > kSpareBytesMax) {
-    list.erase(hot.place);
-    return;
-  }
-  spare_.splice(spare_.begin(), list, hot.place);
-  hot.slot.Clear();
-  hot.bytes = 0;
-  hot.batch = 0;
-  hot.dirty = hot.erased = false;
+  GiveBack(hot);
+  ListOf(hot).erase(hot.place);
 }
 
 void HotSlots::Clear() {
-  last_ = nullptr;
+  last_ = unpacked_ = nullptr;
   index_->by_hash.clear();
   order_.clear();
   staying_.clear();
   bytes_ = 0;
 }
 
+// The next ones to go were not touched for long: they are on their way into the processor's cache
+// until then.
+void HotSlots::FetchOldest() const {
+  if (order_.size() < 2) return;
+  const auto last = std::prev(order_.end());
+  __builtin_prefetch(last->hash.data());
+  __builtin_prefetch(&*std::prev(last));
+  __builtin_prefetch(reinterpret_cast<const char*>(&*std::prev(last)) + 64);
+}
+
 // As many as it takes: a large slot may need the room of many small ones, and each goes once.
 void HotSlots::MakeRoom() {
   if (MutationOn("hot-slots-stay")) return;
   while (bytes_ > bytes_max_ && order_.size() > 1) Erase(order_.back());
+  FetchOldest();
 }
 
 }  // namespace once

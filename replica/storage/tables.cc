@@ -22,32 +22,36 @@ Tables::Tables(KvStore& store, std::size_t hot_bytes_max) : store_(store), hot_(
     throw KvUnreadable("its records have format " + std::to_string(head_.format()) +
                        ", and this program knows only " + std::to_string(kRecordFormat) +
                        ": a newer version wrote them");
+  filter_.Restart(head_.slots());
 }
 
 Slot* Tables::FindSlot(std::string_view hash) {
-  if (HotSlot* const hot = hot_.Find(hash)) return hot->erased ? nullptr : &hot->slot;
+  if (HotSlot* const hot = hot_.Find(hash)) return hot->erased ? nullptr : &hot_.SlotOf(*hot);
+  if (!filter_.MayHave(hash)) return nullptr;
   const auto bytes = store_.Get(keys::Slot(hash));
   if (!bytes) return nullptr;
-  Slot slot = Parse<Slot>(*bytes);
+  Parse<Slot>(*bytes);
   HotSlot& hot = hot_.Insert(hash);
-  hot.slot = std::move(slot);
+  hot_.Pack(hot, *bytes);
   hot_.SetBytes(hot, bytes->size());
-  return &hot.slot;
+  return &hot_.SlotOf(hot);
 }
 
 Slot& Tables::NewSlot(std::string_view hash) {
   HotSlot* hot = hot_.Find(hash);
   Check(!hot || hot->erased, "a slot is made once");
   if (!hot) hot = &hot_.Insert(hash);
+  filter_.Add(hash);
   hot->erased = false;
   head_.set_slots(head_.slots() + 1);
   MarkDirty(*hot);
-  return hot->slot;
+  return hot_.SlotOf(*hot);
 }
 
 void Tables::Touch(std::string_view hash) {
   HotSlot* const hot = hot_.Find(hash);
   Check(hot && !hot->erased, "only a slot that is there changes");
+  Check(hot_.IsUnpacked(*hot), "a slot that changed is still the one that was found");
   MarkDirty(*hot);
 }
 
@@ -58,8 +62,8 @@ void Tables::EraseSlot(std::string_view hash) {
   hot.erased = true;
   head_.set_slots(head_.slots() - 1);
   head_.set_slot_bytes(head_.slot_bytes() - hot.bytes);
+  hot_.Pack(hot, {});
   hot_.SetBytes(hot, 0);
-  hot.slot = Slot();  // cleared, it would keep the memory of what it held
 }
 
 std::uint64_t Tables::BatchOf(std::string_view hash) const {
@@ -74,7 +78,7 @@ void Tables::MarkDirty(HotSlot& hot) {
     dirty_.push_back(&hot);
   }
   hot_.Stay(hot, open_batch_);
-  const std::size_t bytes = hot.slot.ByteSizeLong();
+  const std::size_t bytes = hot_.SlotOf(hot).ByteSizeLong();
   head_.set_slot_bytes(head_.slot_bytes() + bytes - hot.bytes);
   hot_.SetBytes(hot, bytes);
 }
@@ -95,20 +99,23 @@ KvStatus Tables::Flush() {
   }
   expiry_.Write();
   KvBatch batch;
-  batch.Reserve(dirty_.size() + pending_.size() + 1);
-  for (const HotSlot* hot : dirty_) {
-    if (hot->erased)
+  std::string bytes;
+  for (HotSlot* hot : dirty_) {
+    if (hot->erased) {
       batch.Delete(keys::Slot(hot->hash));
-    else
-      batch.Put(keys::Slot(hot->hash), hot->slot.SerializeAsString());
+      continue;
+    }
+    hot_.SlotOf(*hot).SerializeToString(&bytes);
+    hot_.Pack(*hot, bytes);
+    batch.Put(keys::Slot(hot->hash), bytes);
   }
-  while (!pending_.empty()) {
-    auto entry = pending_.extract(pending_.begin());
-    if (entry.mapped())
-      batch.Put(std::move(entry.key()), std::move(*entry.mapped()));
+  for (const auto& [key, value] : pending_) {
+    if (value)
+      batch.Put(key, *value);
     else
-      batch.Delete(std::move(entry.key()));
+      batch.Delete(key);
   }
+  pending_.clear();
   batch.Put(keys::Head(), head_.SerializeAsString());
   const KvStatus status = store_.Write(std::move(batch));
   if (status == KvStatus::kFull) {
@@ -122,6 +129,7 @@ KvStatus Tables::Flush() {
   dirty_.clear();
   head_dirty_ = false;
   ++open_batch_;
+  filter_.Learn(store_, head_.slots());
   return status;
 }
 
@@ -133,8 +141,10 @@ void Tables::Rollback() {
   shipment_.clear();
   shipped_.clear();
   head_dirty_ = false;
+  filter_.Restart(head_.slots());  // before what may throw: it may be another store by now
   head_.Clear();
   if (const auto bytes = store_.Get(keys::Head())) head_ = Parse<Head>(*bytes);
+  filter_.Restart(head_.slots());
   ++open_batch_;
   if (slot_listener_) slot_listener_({});
   if (rolled_back_) rolled_back_();
@@ -166,7 +176,7 @@ void Tables::Scan(const std::string& from, const std::string& to, const KvStore:
 }
 
 std::unique_ptr<KvView> Tables::ViewRaw(const std::string& from, const std::string& to) {
-  std::vector<KvBatch::Op> over;
+  std::vector<OverlaidView::Change> over;
   for (auto at = pending_.lower_bound(from); at != pending_.end() && at->first < to; ++at)
     over.push_back({at->first, at->second});
   return std::make_unique<OverlaidView>(store_.View(from, to), std::move(over));
@@ -330,8 +340,8 @@ void Tables::VisitSlots(
     const std::function<void(const std::string& hash, const Slot& slot)>& visit) {
   const std::string prefix = keys::Slot(std::string(1, static_cast<char>(first_byte)));
   std::map<std::string, const Slot*> changed;  // what the store does not have yet
-  for (const HotSlot* hot : dirty_)
-    if (hot->hash[0] == prefix[1]) changed[hot->hash] = hot->erased ? nullptr : &hot->slot;
+  for (HotSlot* hot : dirty_)
+    if (hot->hash[0] == prefix[1]) changed[hot->hash] = hot->erased ? nullptr : &hot_.SlotOf(*hot);
   store_.Scan(prefix, keys::After(prefix), [&](std::string_view key, std::string_view value) {
     const std::string hash(key.substr(1));
     if (!changed.count(hash)) changed[hash] = nullptr, visit(hash, Parse<Slot>(value));

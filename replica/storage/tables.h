@@ -20,6 +20,7 @@
 #include "replica/storage/expiry_index.h"
 #include "replica/storage/hot_slots.h"
 #include "replica/storage/keys.h"
+#include "replica/storage/slot_filter.h"
 
 namespace once {
 
@@ -150,6 +151,7 @@ class Tables {
   KvStore& store_;
   Head head_;
   HotSlots hot_;
+  SlotFilter filter_{0};
   ExpiryIndex expiry_{*this};
   std::vector<HotSlot*> dirty_;
   std::map<std::string, std::optional<std::string>, std::less<>> pending_;

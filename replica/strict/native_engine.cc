@@ -196,14 +196,15 @@ void NativeEngine::Store(RaftWork& work) {
   const bool must_sync = work.must_sync || !work.stage.empty();
   portions_.push_back({work.number, !must_sync, std::move(work.send_when_durable)});
   if (!must_sync) return Release();
-  world_.commit.WhenDurable(world_.tables.open_batch(), [this, alive = alive_, epoch = epoch_,
-                                                         number = work.number](Durable durable) {
-    if (!*alive || epoch != epoch_) return;
-    if (durable == Durable::kYes) return Settle(number);
-    // Not kFull: the rollback before it has begun everything again. So it is unknown what the
-    // store has, and this member promises nothing more.
-    FallSilent();
-  });
+  world_.commit.WhenGatheredIsDurable(
+      world_.tables.open_batch(),
+      [this, alive = alive_, epoch = epoch_, number = work.number](Durable durable) {
+        if (!*alive || epoch != epoch_) return;
+        if (durable == Durable::kYes) return Settle(number);
+        // Not kFull: the rollback before it has begun everything again. So it is unknown what the
+        // store has, and this member promises nothing more.
+        FallSilent();
+      });
 }
 
 // A leader that sends something else than a state breaks the group's trust, not this member.

@@ -1,8 +1,6 @@
 // A store inside another one's Tables: the same kinds of keys behind a prefix.
 #pragma once
 
-#include <cstdint>
-#include <cstring>
 #include <memory>
 #include <string>
 #include <utility>
@@ -21,11 +19,7 @@ class NestedStore : public KvStore {
   NestedStore(Tables& outer, std::string prefix) : outer_(outer), prefix_(std::move(prefix)) {}
 
   std::optional<std::string> Get(std::string_view key) override {
-    std::string& absent = absent_[Place(key)];
-    if (absent == key) return std::nullopt;
-    auto value = outer_.ReadRaw(Outside(key));
-    if (!value) absent = key;
-    return value;
+    return outer_.ReadRaw(Outside(key));
   }
   void Scan(std::string_view from, std::string_view to, const Visitor& visit) override {
     outer_.ScanRaw(Outside(from), Outside(to), [&](std::string_view key, std::string_view value) {
@@ -36,10 +30,9 @@ class NestedStore : public KvStore {
     return std::make_unique<NestedView>(prefix_, outer_.ViewRaw(Outside(from), Outside(to)));
   }
   KvStatus Write(KvBatch batch) override {
-    for (KvBatch::Op& op : batch.Take()) {
-      if (std::string& absent = absent_[Place(op.key)]; absent == op.key) absent.clear();
+    for (const KvOp op : batch.ops()) {
       if (op.value)
-        outer_.PutRaw(Outside(op.key), std::move(*op.value));
+        outer_.PutRaw(Outside(op.key), std::string(*op.value));
       else
         outer_.EraseRaw(Outside(op.key));
     }
@@ -48,10 +41,7 @@ class NestedStore : public KvStore {
   void Sync(std::function<void(KvStatus)>) override { Check(false, "the outer batch is synced"); }
   /// `outer` was changed by others, and what this one has is behind that prefix from now on. Views
   /// stay where they are.
-  void MoveTo(std::string prefix) {
-    prefix_ = std::move(prefix);
-    absent_.assign(kAbsentMax, "");
-  }
+  void MoveTo(std::string prefix) { prefix_ = std::move(prefix); }
 
  private:
   class NestedView : public KvView {
@@ -71,20 +61,10 @@ class NestedStore : public KvStore {
     std::unique_ptr<KvView> outer_;
   };
 
-  static constexpr std::size_t kAbsentMax = 4096;
-  // By the end of the key: a slot's is a digest.
-  static std::size_t Place(std::string_view key) {
-    std::uint16_t end = 0;
-    if (key.size() > sizeof end) std::memcpy(&end, &key[key.size() - sizeof end], sizeof end);
-    return end % kAbsentMax;
-  }
   std::string Outside(std::string_view key) const { return std::string(prefix_).append(key); }
 
   Tables& outer_;
   std::string prefix_;
-  // What was last looked for in vain, by place; no key is empty. A new slot is looked for when its
-  // request comes and again when that is applied.
-  std::vector<std::string> absent_ = std::vector<std::string>(kAbsentMax);
 };
 
 }  // namespace once

@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint32_t kBatchFormat = 1;
 constexpr int kEntropyWords = 3;
 // The thread is held while they are written; a start applies as much again.
-constexpr std::size_t kChangesMax = 2048;
+constexpr std::size_t kChangesMax = 512;
 constexpr std::size_t kUnstoredBytesMax = 1 << 20;
 constexpr std::uint32_t kPieceFormat = 2;
 constexpr int kPieceRecordsMax = 1024;  // the receiver's thread is held while it puts them

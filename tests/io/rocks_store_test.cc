@@ -206,8 +206,10 @@ TEST(RocksStore, EverySyncIsObserved) {
 }
 
 TEST(RocksStore, S_19_NothingSyncedIsLostWhenTablesAndLogsSwitch) {
-  RocksWorld world(
-      {.inline_sync_max_us = 0, .write_buffer_bytes = 64u << 10, .log_segment_bytes = 32u << 10});
+  RocksWorld world({.inline_sync_max_us = 0,
+                    .apply_ops = 100,
+                    .write_buffer_bytes = 64u << 10,
+                    .log_segment_bytes = 32u << 10});
   std::optional<KvStatus> outcome = KvStatus::kOk;
   int reported = -1;
   for (int i = 0; i < 2000; ++i) {
@@ -227,6 +229,42 @@ TEST(RocksStore, S_19_NothingSyncedIsLostWhenTablesAndLogsSwitch) {
   EXPECT_GE(CountKeys(world.store()), 1991u);
   world.Restart();
   EXPECT_GE(CountKeys(world.store()), 1991u);
+}
+
+// A group is written in parts, and tables are flushed between them.
+TEST(RocksStore, S_19_AGroupThatIsHalfInTheTablesIsAddedAgain) {
+  Random random(7);
+  RocksWorld world(
+      {.apply_ops = 500, .write_buffer_bytes = 64u << 10, .log_segment_bytes = 1u << 20});
+  std::map<std::string, std::string> model;
+  const auto is_as_it_should = [&] {
+    std::map<std::string, std::string> found;
+    world.store().Scan("a", "z", [&](std::string_view key, std::string_view value) {
+      found.emplace(key, value);
+      return true;
+    });
+    return found == model;
+  };
+  for (int round = 0; round < 8; ++round) {
+    for (std::uint64_t batches = 20 + random.Below(40); batches > 0; --batches) {
+      KvBatch batch;
+      for (int i = 0; i < 60; ++i) {
+        const std::string key = "abcde"[random.Below(5)] + std::to_string(random.Below(3000));
+        if (random.Below(3) == 0) {
+          batch.Delete(key);
+          model.erase(key);
+          continue;
+        }
+        model[key] = std::to_string(i) + std::string(random.Below(200), 'v');
+        batch.Put(key, model[key]);
+      }
+      ASSERT_EQ(world.store().Write(batch), KvStatus::kOk);
+      ASSERT_EQ(SyncNow(world), KvStatus::kOk);
+    }
+    ASSERT_TRUE(is_as_it_should()) << round;
+    world.Crash();
+    ASSERT_TRUE(is_as_it_should()) << round << ", after the crash";
+  }
 }
 
 // A crash at any moment finds some of it in the tables and the rest in the log. Every key changes

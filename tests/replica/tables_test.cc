@@ -61,7 +61,7 @@ TEST_F(TablesTest, AScanMergesWhatIsPendingOverTheStore) {
 }
 
 TEST_F(TablesTest, TheHotTableIsBoundedByDurableSlotsOnly) {
-  Tables tables(store_, 10'000);
+  Tables tables(store_, 3'500);
   for (int i = 0; i < 100; ++i) Fill(tables, "slot-" + std::to_string(i));
   EXPECT_EQ(tables.hot().size(), 100u) << "dirty slots stay";
   ASSERT_EQ(tables.Flush(), KvStatus::kOk);
@@ -201,10 +201,13 @@ TEST_F(TablesTest, WebhooksOfOneTenantAreNotAnothers) {
 }
 
 TEST_F(TablesTest, ARecordThatDoesNotParseIsUnreadable) {
-  Tables tables(store_, 1 << 20);
+  Head head;
+  head.set_slots(1);
   KvBatch batch;
+  batch.Put(keys::Head(), head.SerializeAsString());
   batch.Put(keys::Slot("h1"), "\xff\xff");
   ASSERT_EQ(store_.Write(batch), KvStatus::kOk);
+  Tables tables(store_, 1 << 20);
   EXPECT_THROW(tables.FindSlot("h1"), KvUnreadable);
   EXPECT_EQ(tables.hot().size(), 0u);
 }

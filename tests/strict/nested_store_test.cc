@@ -54,13 +54,5 @@ TEST_F(NestedStoreTest, AViewStaysWhatItWasWhateverIsWrittenAndWhereverTheStoreM
   EXPECT_EQ(seen, "a=1 b=2 ");
 }
 
-TEST_F(NestedStoreTest, KeysThatShareAPlaceDoNotHideEachOther) {
-  Write("one-zz", "1");
-  EXPECT_FALSE(nested_.Get("two-zz"));  // the same end
-  EXPECT_EQ(nested_.Get("one-zz"), "1");
-  Write("two-zz", "2");
-  EXPECT_EQ(nested_.Get("two-zz"), "2");
-}
-
 }  // namespace
 }  // namespace once

@@ -1,0 +1,107 @@
+#include "replica/io/spare_time.h"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <fstream>
+#include <future>
+#include <string>
+#include <thread>
+
+namespace once {
+namespace {
+
+/// Whether a thread may enter the idle class and leave it again, as the kernel's manual has it.
+bool MayReturn() {
+  constexpr std::uint64_t kSysNice = 1u << 23;
+  constexpr rlim_t kFullNice = 20;
+  rlimit nice{};
+  getrlimit(RLIMIT_NICE, &nice);
+  std::uint64_t capabilities = 0;
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;)
+    if (word == "CapEff:") status >> std::hex >> capabilities;
+  return sched_getscheduler(0) == SCHED_OTHER &&
+         ((capabilities & kSysNice) != 0 || nice.rlim_cur >= kFullNice);
+}
+
+TEST(SpareTime, AThreadIsInTheIdleClassWhileNobodyIsInAHurry) {
+  if (!MayReturn()) GTEST_SKIP() << "needs CAP_SYS_NICE or an RLIMIT_NICE of 20";
+  const int own = sched_getscheduler(0);
+  SpareTime spare_time;
+  std::promise<pid_t> entered;
+  std::promise<void> leave;
+  std::thread thread([&] {
+    spare_time.Enter();
+    spare_time.Enter();  // the same thread, whatever begins on it
+    entered.set_value(gettid());
+    leave.get_future().wait();
+  });
+  const pid_t worker = entered.get_future().get();
+  EXPECT_EQ(sched_getscheduler(worker), SCHED_OTHER) << "a store that starts is waited for";
+  spare_time.Hurry(false);
+  EXPECT_EQ(sched_getscheduler(worker), SCHED_IDLE);
+  EXPECT_EQ(sched_getscheduler(0), own) << "who asks is not one of them";
+  spare_time.Hurry(true);
+  EXPECT_EQ(sched_getscheduler(worker), SCHED_OTHER);
+  leave.set_value();
+  thread.join();
+}
+
+TEST(SpareTime, AThreadThatEntersLaterIsAtOnceWhereTheOthersAre) {
+  if (!MayReturn()) GTEST_SKIP() << "needs CAP_SYS_NICE or an RLIMIT_NICE of 20";
+  SpareTime spare_time;
+  spare_time.Hurry(false);
+  int policy = -1;
+  std::thread([&] {
+    spare_time.Enter();
+    policy = sched_getscheduler(0);
+  }).join();
+  EXPECT_EQ(policy, SCHED_IDLE);
+}
+
+TEST(SpareTime, WorkThatIsLateIsWaitedForAndEachTimeForLonger) {
+  if (!MayReturn()) GTEST_SKIP() << "needs CAP_SYS_NICE or an RLIMIT_NICE of 20";
+  using std::chrono::milliseconds;
+  SpareTime spare_time;
+  SpareTime::Time now;
+  const auto after = [&](int ms) { return now += milliseconds(ms); };
+  std::promise<pid_t> entered;
+  std::promise<void> leave;
+  std::thread thread([&] {
+    spare_time.Enter();
+    entered.set_value(gettid());
+    leave.get_future().wait();
+  });
+  const pid_t worker = entered.get_future().get();
+  const auto hurries = [worker] { return sched_getscheduler(worker) == SCHED_OTHER; };
+
+  after(1000);
+  spare_time.Look(now, false);
+  EXPECT_FALSE(hurries());
+  for (const int seconds : {1, 2, 4}) {
+    spare_time.Give(now);
+    spare_time.Look(after(250), true);
+    EXPECT_FALSE(hurries());
+    spare_time.Look(after(1), true);
+    EXPECT_TRUE(hurries());
+    spare_time.Look(after(seconds * 1000 - 1), false);
+    EXPECT_TRUE(hurries()) << "for " << seconds << " s";
+    spare_time.Look(after(1), false);
+    EXPECT_FALSE(hurries());
+  }
+  spare_time.Give(now);
+  spare_time.Look(after(100), false);  // done in spare time
+  spare_time.Give(now);
+  spare_time.Look(after(251), true);
+  spare_time.Look(after(1000), false);
+  EXPECT_FALSE(hurries()) << "a second again";
+  leave.set_value();
+  thread.join();
+}
+
+}  // namespace
+}  // namespace once
