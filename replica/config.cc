@@ -12,6 +12,7 @@
 #define TOML_EXCEPTIONS 1
 #include <toml++/toml.h>
 
+#include "replica/credentials.h"
 #include "replica/ledger/run_id.h"
 
 namespace once {
@@ -149,12 +150,25 @@ void ReadLimits(const toml::table& root, Limits& limits) {
   section.Read("idle_deadline_ms", limits.idle_deadline_ms);
   section.Read("connections_max", limits.connections_max);
   section.Read("connections_per_address_max", limits.connections_per_address_max);
+  section.Read("refusals_max", limits.refusals_max);
+  section.Read("drain_deadline_ms", limits.drain_deadline_ms);
+  section.Read("drain_bytes_max", limits.drain_bytes_max);
+  section.Read("stop_grace_ms", limits.stop_grace_ms);
+  section.Read("stop_deadline_ms", limits.stop_deadline_ms);
   section.Read("stream_queue_bytes_max", limits.stream_queue_bytes_max);
+  section.Read("stream_keep_alive_ms", limits.stream_keep_alive_ms);
   section.Read("tenant_requests_per_second", limits.tenant_requests_per_second);
   section.Read("tenant_burst", limits.tenant_burst);
   section.Read("waiters_max", limits.waiters_max);
   section.Read("wait_ms_max", limits.wait_ms_max);
   section.Read("lease_ms_max", limits.lease_ms_max);
+  section.Read("retention_seconds_max", limits.retention_seconds_max);
+  section.Read("fingerprint_bytes_max", limits.fingerprint_bytes_max);
+  section.Read("stored_headers_max", limits.stored_headers_max);
+  section.Read("reason_bytes_max", limits.reason_bytes_max);
+  section.Read("delay_ms_max", limits.delay_ms_max);
+  section.Read("webhook_url_bytes_max", limits.webhook_url_bytes_max);
+  section.Read("webhook_events_max", limits.webhook_events_max);
   section.Read("metric_label_values_max", limits.metric_label_values_max);
   section.RefuseUnknown();
 }
@@ -170,6 +184,8 @@ void ReadPolicies(const toml::table& root, Config& config) {
     section.Read("route", route);
     section.Read("mismatch", mismatch);
     section.RefuseUnknown();
+    if (!tenant.empty() && !IsTenantName(tenant))
+      throw std::runtime_error("[[policy]] tenant must be " + std::string(kTenantRule));
     RoutePolicy policy;
     policy.set_tenant(tenant);
     policy.set_route(route);
@@ -257,6 +273,27 @@ Config Read(const toml::table& root) {
   return config;
 }
 
+// Relations within [limits]; empty when all hold.
+std::string ValidateLimits(const Limits& limits) {
+  if (limits.lease_ms_max > kLeaseMsMax)
+    return "[limits] lease_ms_max must not exceed seven days: other regions would not believe it";
+  if (limits.retention_seconds_max < 1 || limits.retention_seconds_max > kSpanSecondsMax)
+    return "[limits] retention_seconds_max must be 1 to 3162240000, a hundred years";
+  if (limits.delay_ms_max > static_cast<std::int64_t>(kSpanSecondsMax * 1000))
+    return "[limits] delay_ms_max must not exceed a hundred years";
+  if (limits.header_bytes_max < 1024) return "[limits] header_bytes_max must be at least 1024";
+  if (limits.bodies_bytes_max / 2 < limits.body_bytes_max)
+    return "[limits] bodies_bytes_max must be at least twice body_bytes_max";
+  if (limits.connections_max == 0) return "[limits] connections_max must be at least 1";
+  if (limits.stop_deadline_ms > 3'600'000)
+    return "[limits] stop_deadline_ms must not exceed an hour";
+  if (limits.stop_grace_ms > limits.stop_deadline_ms)
+    return "[limits] stop_grace_ms must not exceed stop_deadline_ms";
+  if (limits.stream_keep_alive_ms < 1000)
+    return "[limits] stream_keep_alive_ms must be at least 1000";
+  return "";
+}
+
 // Relations within [strict_group] and [[strict]]; empty when all hold.
 std::string ValidateStrict(const Config& config) {
   if (config.strict_answer_ms < 100 || config.strict_answer_ms > 60'000)
@@ -265,6 +302,9 @@ std::string ValidateStrict(const Config& config) {
   for (const StrictRoute& route : config.strict_routes)
     if (route.tenant.empty() || route.endpoint.empty())
       return "[[strict]] tenant and endpoint must not be empty: \"*\" is any";
+  for (const StrictRoute& route : config.strict_routes)
+    if (route.tenant != "*" && !IsTenantName(route.tenant))
+      return "[[strict]] tenant must be \"*\" or " + std::string(kTenantRule);
   if (!config.strict_routes.empty() && config.peers.empty())
     return "[[strict]] is of no use without [[peer]]: a region alone is strict";
   return "";
@@ -367,23 +407,17 @@ std::string ValidateConfig(const Config& config) {
   if (config.lease_ms < 100) return "[claims] lease_ms must be at least 100";
   if (static_cast<std::int64_t>(config.lease_ms) > config.limits.lease_ms_max)
     return "[claims] lease_ms must not exceed [limits] lease_ms_max";
-  if (config.limits.lease_ms_max > kLeaseMsMax)
-    return "[limits] lease_ms_max must not exceed seven days: other regions would not believe it";
   if (config.evict_oldest && !config.peers.empty())
     return "[storage] evict_oldest is for a node without peers: a region must not forget what the "
            "others keep";
   if (config.tls_certificate_file.empty() != config.tls_key_file.empty())
     return "[tls] needs both certificate_file and key_file, or neither";
-  if (config.limits.header_bytes_max < 1024)
-    return "[limits] header_bytes_max must be at least 1024";
-  if (config.limits.bodies_bytes_max / 2 < config.limits.body_bytes_max)
-    return "[limits] bodies_bytes_max must be at least twice body_bytes_max";
-  if (config.limits.connections_max == 0) return "[limits] connections_max must be at least 1";
   if (config.hot_bytes_max < (1u << 20)) return "[storage] hot_bytes_max must be at least 1048576";
   static const std::set<std::string> kLevels = {"trace", "debug", "info", "warn", "error"};
   if (!kLevels.count(config.log_level))
     return "[log] level must be trace, debug, info, warn or error, not \"" + config.log_level +
            "\"";
+  if (std::string error = ValidateLimits(config.limits); !error.empty()) return error;
   if (std::string error = ValidateStrict(config); !error.empty()) return error;
   return ValidateCluster(config);
 }

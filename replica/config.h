@@ -77,7 +77,7 @@ struct Config {
   std::uint64_t slots_max = 50'000'000;
   std::uint64_t slot_bytes_max = 64ull << 30;
   bool evict_oldest = false;
-  std::size_t hot_bytes_max = 48u << 20;
+  std::size_t hot_bytes_max = 24u << 20;
   std::int64_t inline_sync_us_max = 1000;
 
   // [log]

@@ -38,6 +38,8 @@ std::string ReadCredential(const json::object& object, Credential& credential) {
   credential.sha256 = Text(object, "sha256");
   if (!IsDigest(credential.sha256) || credential.tenant.empty() || credential.id.empty())
     return "an entry needs id, tenant and sha256 (64 hex digits in lower case)";
+  if (!IsTenantName(credential.tenant))
+    return "the tenant of " + credential.id + " must be " + std::string(kTenantRule);
   if (const auto* scopes = object.if_contains("scopes")) {
     if (!scopes->is_array()) return "scopes must be a list of strings";
     for (const auto& scope : scopes->as_array()) {
@@ -57,6 +59,13 @@ std::string ReadCredential(const json::object& object, Credential& credential) {
 }
 
 }  // namespace
+
+bool IsTenantName(std::string_view name) {
+  constexpr std::string_view kAllowed =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+  return !name.empty() && name.size() <= kTenantBytesMax &&
+         name.find_first_not_of(kAllowed) == std::string_view::npos;
+}
 
 bool Credential::May(std::string_view scope) const {
   return std::find(scopes.begin(), scopes.end(), scope) != scopes.end();

@@ -1,6 +1,7 @@
 // Who may call. Keys are 256 bits of randomness, kept only as SHA-256.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -9,6 +10,13 @@
 #include <vector>
 
 namespace once {
+
+inline constexpr std::size_t kTenantBytesMax = 64;
+/// 1 to kTenantBytesMax of letters, digits and . _ -. No ':', which ends the tenant in the key that
+/// callers see, nor '*', which stands for every tenant in [[strict]].
+bool IsTenantName(std::string_view name);
+/// That, for messages: "must be …".
+inline constexpr std::string_view kTenantRule = "1 to 64 of A-Z, a-z, 0-9, '.', '_' and '-'";
 
 struct Credential {
   std::string id;  // shown to the operator; says nothing about the key

@@ -64,6 +64,7 @@ bool Api::FillBegin(Call& call, Surface surface, std::string_view endpoint, Begi
 }
 
 bool Api::Replay(const Call& call, const Begin& begin) {
+  if (!replays_.Has(begin.slot().hash())) return false;  // a new key: no need of the clock
   if (!replica_.Answering() || !replica_.ClockSafe()) return false;
   const HttpReply* reply =
       replays_.Find(begin.slot().hash(), begin.fingerprint(), replica_.NowMillis());

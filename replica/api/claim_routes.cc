@@ -8,6 +8,7 @@
 #include "replica/api/digest.h"
 #include "replica/api/errors.h"
 #include "replica/api/fingerprint.h"
+#include "replica/api/header_list.h"
 #include "replica/api/json_members.h"
 #include "replica/api/timestamp.h"
 #include "replica/ledger/effects.h"
@@ -15,9 +16,6 @@
 namespace once {
 namespace {
 
-constexpr std::uint64_t kRetentionSecondsMax = 100ull * 366 * 24 * 3600;
-constexpr std::size_t kFingerprintBytesMax = 1024;
-constexpr std::size_t kStoredHeadersMax = 64;
 constexpr std::string_view kUnknownMember =
     "The body has a member that this operation does not know.";
 
@@ -162,15 +160,8 @@ bool IsToken(std::string_view name) {
   });
 }
 
-bool IsSetCookie(std::string_view name) {
-  constexpr std::string_view kName = "set-cookie";
-  return name.size() == kName.size() &&
-         std::equal(name.begin(), name.end(), kName.begin(),
-                    [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a | 0x20 : a) == b; });
-}
-
 // Reads {status, headers?, body?, bodyBase64?}; the text of what is wrong, or empty.
-std::string ReadOutcome(const JsonMembers& body, Outcome& outcome) {
+std::string ReadOutcome(const JsonMembers& body, std::size_t headers_max, Outcome& outcome) {
   const auto status = body.Whole("status", 200, 599);
   if (!status) return "status must be a whole number from 200 to 599.";
   outcome.set_status(static_cast<std::uint32_t>(*status));
@@ -196,12 +187,13 @@ std::string ReadOutcome(const JsonMembers& body, Outcome& outcome) {
     if (std::any_of(value.begin(), value.end(),
                     [](char c) { return (c >= 0 && c < 0x20 && c != '\t') || c == 0x7f; }))
       return "A header value holds a control character.";
-    if (IsSetCookie(name)) continue;
+    if (SameToken(name, "Set-Cookie")) continue;
     Header* header = outcome.add_headers();
     header->set_name(std::string(name));
     header->set_value(std::move(value));
   }
-  if (outcome.headers_size() > static_cast<int>(kStoredHeadersMax)) return "Too many headers.";
+  if (static_cast<std::size_t>(outcome.headers_size()) > headers_max)
+    return "An outcome may have " + std::to_string(headers_max) + " headers.";
   return "";
 }
 
@@ -243,17 +235,24 @@ void Api::BeginClaim(Call& call) {
     fingerprint = FingerprintOfCanonicalJson(body->Raw("request"));
   } else {
     const auto opaque = body->String("fingerprint");
-    if (!opaque || opaque->empty() || opaque->size() > kFingerprintBytesMax)
-      return call.Fail(400, "validation_error", "fingerprint must be a string of 1 to 1024 bytes.");
+    const std::size_t most = config_.limits.fingerprint_bytes_max;
+    if (!opaque || opaque->empty() || opaque->size() > most)
+      return call.Fail(400, "validation_error",
+                       "fingerprint must be a string of 1 to " + std::to_string(most) + " bytes.");
     fingerprint = FingerprintOfOpaque(*opaque);
   }
   begin.set_fingerprint(std::move(fingerprint.bytes));
   begin.set_fingerprint_version(fingerprint.version);
   if (body->Has("retentionSeconds")) {
-    const auto seconds = body->Whole("retentionSeconds", 0, kRetentionSecondsMax);
+    // For ever is longer than any bound that an operator has set.
+    const std::uint64_t most = config_.limits.retention_seconds_max;
+    const std::uint64_t least = most < kSpanSecondsMax ? 1 : 0;
+    const auto seconds = body->Whole("retentionSeconds", least, most);
     if (!seconds)
       return call.Fail(400, "validation_error",
-                       "retentionSeconds must be a whole number (0: never expires).");
+                       "retentionSeconds must be a whole number from " + std::to_string(least) +
+                           " to " + std::to_string(most) +
+                           (least == 0 ? " (0: never expires)." : "."));
     begin.set_retention_ms(*seconds * 1000);
   }
   if (body->Has("leaseSeconds")) {
@@ -315,7 +314,9 @@ void Api::SettleClaimRoute(Call& call) {
     return call.Fail(400, "validation_error", std::string(kUnknownMember));
   Command command;
   Settle& settle = *command.mutable_settle();
-  if (std::string wrong = ReadOutcome(*body, *settle.mutable_outcome()); !wrong.empty())
+  if (std::string wrong =
+          ReadOutcome(*body, config_.limits.stored_headers_max, *settle.mutable_outcome());
+      !wrong.empty())
     return call.Fail(400, "validation_error", wrong);
   if (settle.outcome().ByteSizeLong() > config_.limits.stored_answer_bytes_max)
     return call.Fail(413, "outcome_too_large", "The answer is larger than may be stored.");

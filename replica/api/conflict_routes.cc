@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "conflict/survivor.h"
+#include "replica/api/accept.h"
 #include "replica/api/api.h"
 #include "replica/api/digest.h"
 #include "replica/api/errors.h"
@@ -16,7 +17,6 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::size_t kPageDefault = 100;
-constexpr std::size_t kPageMax = 1000;
 
 // A whole number that one can be added to.
 std::optional<std::uint64_t> Number(std::string_view text) {
@@ -114,12 +114,11 @@ void Api::ListConflicts(Call& call) {
   const std::uint64_t seen = Number(call.request.Header("Last-Event-ID")).value_or(0);
   const auto after = QueryNumber(call.query, "after", seen);
   const auto limit = QueryNumber(call.query, "limit", kPageDefault);
-  if (!after || !limit || *limit == 0 || *limit > kPageMax)
+  if (!after || !limit || *limit == 0 || *limit > kConflictsPerPageMax)
     return call.Fail(400, "validation_error", "after and limit (1 to 1000) must be whole numbers.");
   // An administrator sees every tenant's, anybody else their own.
   const std::string tenant = who->May("admin") ? "" : who->tenant;
-  const bool stream =
-      call.request.Header("Accept").find("text/event-stream") != std::string_view::npos;
+  const bool stream = PrefersToJson(call.request, kEventStream);
   if (stream) return StreamConflicts(tenant, *after + 1, call.respond);
   replica_.Read(
       [this, tenant, after = *after, limit = *limit, respond = call.respond](Tables& tables) {
@@ -142,7 +141,7 @@ void Api::ListConflicts(Call& call) {
 void Api::StreamConflicts(const std::string& tenant, std::uint64_t from, const Respond& respond) {
   HttpReply reply;
   reply.status = 200;
-  reply.headers.emplace_back("Content-Type", "text/event-stream");
+  reply.headers.emplace_back("Content-Type", kEventStream);
   reply.headers.emplace_back("Cache-Control", "no-store");
   reply.stream = [this, tenant, from](std::shared_ptr<EventSink> sink) {
     conflict_streams_.push_back({std::move(sink), from, tenant});
@@ -167,7 +166,7 @@ void Api::PumpConflicts() {
       [this](Tables& tables) {
         std::erase_if(conflict_streams_, [&](ConflictStream& stream) {
           while (true) {
-            const auto page = List(tables, stream.tenant, stream.next, kPageMax);
+            const auto page = List(tables, stream.tenant, stream.next, kConflictsPerPageMax);
             if (page.empty()) return false;
             for (const Conflict& conflict : page) {
               const std::uint64_t place = PlaceOf(conflict, stream.tenant);

@@ -2,6 +2,8 @@
 
 #include <boost/json.hpp>
 
+#include "replica/api/accept.h"
+
 namespace once {
 
 namespace json = boost::json;
@@ -24,7 +26,7 @@ HttpReply ErrorReply(int status, std::string_view error, std::string_view messag
                             {"detail", message}};
     for (const auto& [name, value] : details) problem[name] = value;
     reply = JsonReply(status, problem);
-    reply.headers[0].second = "application/problem+json";
+    reply.headers[0].second = kProblem;
   } else {
     json::object body = {{"error", error}, {"message", message}};
     if (!details.empty()) body["details"] = std::move(details);
@@ -39,7 +41,7 @@ void RetryAfter(HttpReply& reply, std::int64_t seconds) {
 }
 
 bool WantsProblem(const HttpRequest& request) {
-  return request.Header("Accept").find("application/problem+json") != std::string_view::npos;
+  return PrefersToJson(request, kProblem);
 }
 
 }  // namespace once

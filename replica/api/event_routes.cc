@@ -1,6 +1,7 @@
 // The events of a run: as a JSON list, or as a stream that follows the run to its end.
 #include <boost/json.hpp>
 
+#include "replica/api/accept.h"
 #include "replica/api/api.h"
 #include "replica/api/errors.h"
 #include "replica/api/json_value.h"
@@ -12,9 +13,6 @@ namespace once {
 namespace {
 
 namespace json = boost::json;
-
-constexpr std::size_t kEventsPerPage = 1000;  // of a stream
-constexpr std::int64_t kKeepAliveMs = 15'000;
 
 json::object EventJson(const std::string& run_id, const RunEvent& event) {
   json::object body = {{"eventId", run_id + "-" + std::to_string(event.sequence())},
@@ -55,7 +53,7 @@ HttpReply PageAsJson(const EventRequest& request, const EventPage& page, const s
 HttpReply EventStreamReply() {
   HttpReply reply;
   reply.status = 200;
-  reply.headers.emplace_back("Content-Type", "text/event-stream");
+  reply.headers.emplace_back("Content-Type", kEventStream);
   reply.headers.emplace_back("Cache-Control", "no-store");
   return reply;
 }
@@ -72,8 +70,7 @@ HttpReply PageAsStream(const EventRequest& request, const EventPage& page) {
 
 // Events stay with their run's home, so it is asked where that is another region.
 void Api::GetEvents(Call& call) {
-  const bool stream =
-      call.request.Header("Accept").find("text/event-stream") != std::string_view::npos;
+  const bool stream = PrefersToJson(call.request, kEventStream);
   EventRequest request;
   request.set_tenant(call.who.tenant);
   request.set_run_id(std::string(call.Parameter("runId")));
@@ -130,7 +127,7 @@ void Api::PumpStreams(const std::string& run_id) {
         const auto run = tables.FindRun(run_id);
         const bool ended = !run || IsTerminal(run->status());
         std::erase_if(at->second, [&](Stream& stream) {
-          for (const RunEvent& event : tables.Events(run_id, stream.next, kEventsPerPage)) {
+          for (const RunEvent& event : tables.Events(run_id, stream.next, kEventsPerPageMax)) {
             if (!stream.sink->Send(EventText(run_id, event))) return true;
             stream.next = event.sequence() + 1;
           }
@@ -144,7 +141,7 @@ void Api::PumpStreams(const std::string& run_id) {
 
 // A comment now and then: proxies keep the connection, and a client that went away is noticed.
 void Api::KeepStreamsAlive() {
-  replica_.scheduler().After(kKeepAliveMs, [this] {
+  replica_.scheduler().After(config_.limits.stream_keep_alive_ms, [this] {
     for (auto& [run_id, list] : streams_)
       std::erase_if(list, [](Stream& stream) { return !stream.sink->Send(": keep-alive\n\n"); });
     std::erase_if(conflict_streams_,

@@ -3,32 +3,12 @@
 #include <algorithm>
 #include <charconv>
 
+#include "replica/api/header_list.h"
+
 namespace once {
 namespace {
 
 constexpr std::int64_t kWaitSecondsMax = 86'400;
-
-std::string_view Trim(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
-
-/// Takes what is before the next `end` that is not quoted, and that too.
-std::string_view Take(std::string_view& text, char end) {
-  std::size_t at = 0;
-  for (bool quoted = false; at < text.size() && (quoted || text[at] != end); ++at)
-    if (text[at] == '"') quoted = !quoted;
-  const std::string_view taken = text.substr(0, at);
-  text.remove_prefix(std::min(at + 1, text.size()));
-  return taken;
-}
-
-bool IsWait(std::string_view name) {
-  constexpr std::string_view kWait = "wait";
-  return std::equal(name.begin(), name.end(), kWait.begin(), kWait.end(),
-                    [](char a, char b) { return (a | 0x20) == b; });
-}
 
 std::optional<std::int64_t> Seconds(std::string_view value) {
   if (value.size() > 2 && value.front() == '"' && value.back() == '"')
@@ -44,9 +24,9 @@ std::optional<std::int64_t> Seconds(std::string_view value) {
 
 std::optional<std::int64_t> PreferredWait(std::string_view prefer) {
   while (!prefer.empty()) {
-    std::string_view preference = Take(prefer, ',');
-    std::string_view pair = Take(preference, ';');
-    if (IsWait(Trim(Take(pair, '=')))) return Seconds(Trim(pair));
+    std::string_view preference = TakeUntil(prefer, ',');
+    std::string_view pair = TakeUntil(preference, ';');
+    if (SameToken(TakeUntil(pair, '='), "wait")) return Seconds(Trimmed(pair));
   }
   return std::nullopt;
 }

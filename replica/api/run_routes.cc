@@ -13,10 +13,6 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::size_t kWorkflowIdBytesMax = 128;
-constexpr std::size_t kReasonBytesMax = 1024;
-constexpr std::int64_t kDelayMsMax = 24 * 3600 * 1000;
-
 // The body as an object; an absent body is an empty one. Empty and answered when it is neither.
 std::optional<json::object> BodyObject(const Call& call) {
   if (call.request.body.empty()) return json::object();
@@ -49,16 +45,16 @@ std::optional<std::int64_t> Whole(const json::object& object, std::string_view n
 }
 
 // Reads what the built-in workflows take from `inputs`; false and an answer when it is wrong.
-bool ReadInputs(const Call& call, const json::object& inputs, CreateRun& create,
-                std::int64_t& admission_ms) {
-  const auto delay_ms = Whole(inputs, "delayMs", 0, kDelayMsMax, 0);
+bool ReadInputs(const Call& call, const json::object& inputs, std::int64_t delay_ms_max,
+                CreateRun& create, std::int64_t& admission_ms) {
+  const auto delay_ms = Whole(inputs, "delayMs", 0, delay_ms_max, 0);
   const auto status = Whole(inputs, "status", 400, 599, 503);
-  const auto times = Whole(inputs, "times", 0, 1'000'000, 1'000'000);
-  const auto takes_ms = Whole(inputs, "admissionMs", 0, 60'000, 0);
+  const auto times = Whole(inputs, "times", 0, kFailTimesMax, kFailTimesMax);
+  const auto takes_ms = Whole(inputs, "admissionMs", 0, kAdmissionMsMax, 0);
   if (!delay_ms || !status || !times || !takes_ms) {
     call.Fail(400, "validation_error",
-              "inputs: delayMs, status (400-599), times and admissionMs must be whole numbers in "
-              "range.");
+              "inputs: delayMs (to " + std::to_string(delay_ms_max) +
+                  "), status (400-599), times and admissionMs must be whole numbers in range.");
     return false;
   }
   if (create.workflow_id() == "delay") create.set_delay_ms(*delay_ms);
@@ -103,7 +99,7 @@ constexpr std::string_view kDecisionWanted =
     R"(The body must say {"decision": "approved"} or {"decision": "rejected"}.)";
 
 bool IsHttpUrl(std::string_view url) {
-  return url.size() <= 2048 && (url.starts_with("https://") || url.starts_with("http://")) &&
+  return (url.starts_with("https://") || url.starts_with("http://")) &&
          std::all_of(url.begin(), url.end(), [](char c) { return c > 0x20 && c < 0x7f; });
 }
 
@@ -113,8 +109,7 @@ void Api::CreateRunRoute(Call& call) {
   const auto body = BodyObject(call);
   if (!body) return;
   const json::string* workflow = Text(*body, "workflowId");
-  if (!workflow || workflow->empty() || workflow->size() > kWorkflowIdBytesMax)
-    return call.Fail(400, "validation_error", "workflowId must be a string of 1 to 128 bytes.");
+  if (!workflow) return call.Fail(400, "validation_error", "workflowId must be a string.");
   const std::string_view built_in = BuiltInFor(*workflow, config_.test_seams);
   Mutation mutation;
   CreateRun& create = *mutation.mutable_create_run();
@@ -127,7 +122,8 @@ void Api::CreateRunRoute(Call& call) {
   if (const auto* inputs = body->if_contains("inputs")) {
     if (!inputs->is_object())
       return call.Fail(400, "validation_error", "inputs must be a JSON object.");
-    if (!ReadInputs(call, inputs->as_object(), create, admission_ms)) return;
+    if (!ReadInputs(call, inputs->as_object(), config_.limits.delay_ms_max, create, admission_ms))
+      return;
     create.set_inputs(json::serialize(*inputs));
   }
   Mutate(call, std::move(mutation), admission_ms);
@@ -156,8 +152,10 @@ void Api::CancelRunRoute(Call& call) {
   cancel.set_run_id(std::string(call.Parameter("runId")));
   cancel.set_reason("cancelled_by_caller");
   if (const auto* reason = body->if_contains("reason")) {
-    if (!reason->is_string() || reason->as_string().size() > kReasonBytesMax)
-      return call.Fail(400, "validation_error", "reason must be a string of at most 1024 bytes.");
+    const std::size_t most = config_.limits.reason_bytes_max;
+    if (!reason->is_string() || reason->as_string().size() > most)
+      return call.Fail(400, "validation_error",
+                       "reason must be a string of at most " + std::to_string(most) + " bytes.");
     cancel.set_reason(std::string(reason->as_string()));
   }
   Mutate(call, std::move(mutation));
@@ -196,16 +194,21 @@ void Api::CreateWebhook(Call& call) {
   const auto body = BodyObject(call);
   if (!body) return;
   const json::string* url = Text(*body, "url");
-  if (!url || !IsHttpUrl(*url))
-    return call.Fail(400, "validation_error", "url must be an http or https URL.");
+  const Limits& limits = config_.limits;
+  if (!url || !IsHttpUrl(*url) || url->size() > limits.webhook_url_bytes_max)
+    return call.Fail(400, "validation_error",
+                     "url must be an http or https URL of at most " +
+                         std::to_string(limits.webhook_url_bytes_max) + " bytes.");
   Mutation mutation;
   RegisterWebhook& request = *mutation.mutable_register_webhook();
   request.set_url(std::string(*url));
   if (const auto* events = body->if_contains("events")) {
-    if (!events->is_array() || events->as_array().size() > 64)
-      return call.Fail(400, "validation_error", "events must be a list of at most 64 names.");
+    if (!events->is_array() || events->as_array().size() > limits.webhook_events_max)
+      return call.Fail(400, "validation_error",
+                       "events must be a list of at most " +
+                           std::to_string(limits.webhook_events_max) + " names.");
     for (const auto& event : events->as_array()) {
-      if (!event.is_string() || event.as_string().size() > 128)
+      if (!event.is_string() || event.as_string().size() > kEventNameBytesMax)
         return call.Fail(400, "validation_error", "events must be names of at most 128 bytes.");
       request.add_events(std::string(event.as_string()));
     }

@@ -12,9 +12,6 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::size_t kSeamClaimsMax = 1000;
-constexpr std::size_t kSeamEventsMax = 10'000;
-
 std::string Text(const json::object& object, std::string_view name) {
   const auto* value = object.if_contains(name);
   return value && value->is_string() ? std::string(value->as_string()) : std::string();
@@ -69,7 +66,7 @@ void Api::SimulatePartition(Call& call) {
     slot = ReadSlot(claims->as_array());
   if (!slot)
     return call.Fail(400, "validation_error",
-                     "claims must be two or more {runId, tenantId, endpoint, key, region} of one "
+                     "claims must be 2 to 1000 {runId, tenantId, endpoint, key, region} of one "
                      "(tenantId, endpoint, key).");
   const std::vector<Component> components = Components(*slot);
   const Component& component = components.front();
@@ -90,7 +87,9 @@ void Api::CrossEngineAppend(Call& call) {
   std::string error;
   const auto body = ParseJson(call.request.body, error);
   const std::string engine = body && body->is_object() ? Text(body->as_object(), "engineId") : "";
-  if (engine.empty() || lamport_log_.size() >= kSeamEventsMax)
+  if (lamport_log_.size() >= kSeamEventsMax)
+    return call.Fail(400, "validation_error", "The log has as many events as it may.");
+  if (engine.empty())
     return call.Fail(400, "validation_error", "engineId must be a string that is not empty.");
   const json::object& given = body->as_object();
   const json::value* hint = given.if_contains("lamportHint");

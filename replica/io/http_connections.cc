@@ -5,11 +5,6 @@
 #include "replica/io/http_answer.h"
 
 namespace once {
-namespace {
-
-constexpr std::size_t kRefusingMax = 64;
-
-}  // namespace
 
 HttpConnections::Admission HttpConnections::Admit(const std::string& address) {
   ++counters.accepted;
@@ -18,7 +13,7 @@ HttpConnections::Admission HttpConnections::Admit(const std::string& address) {
   if (served_ < limits.connections_max && from_there < limits.connections_per_address_max)
     return Admission::kServe;
   ++counters.refused;
-  return refusing_ < kRefusingMax ? Admission::kRefuse : Admission::kDrop;
+  return refusing_ < limits.refusals_max ? Admission::kRefuse : Admission::kDrop;
 }
 
 void HttpConnections::Add(std::shared_ptr<HttpSession> session, std::string address,
@@ -89,10 +84,14 @@ void HttpConnections::Sweep(std::int64_t monotonic_ms, std::int64_t unix_seconds
   ForEach([](HttpSession& session) { session.Sweep(); });
 }
 
-void HttpConnections::Finish(std::function<void()> empty) {
+void HttpConnections::Finish() {
   finishing_ = true;
-  on_empty_ = std::move(empty);
   ForEach([](HttpSession& session) { session.Finish(); });
+}
+
+void HttpConnections::WhenEmpty(std::function<void()> empty) {
+  if (sessions_.empty()) return empty();
+  on_empty_ = std::move(empty);
 }
 
 void HttpConnections::Abort() {

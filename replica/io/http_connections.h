@@ -40,7 +40,8 @@ class HttpSession {
   virtual void Flush() = 0;
   /// Reads on, after Flush.
   virtual void Resume() = 0;
-  /// Closes when nothing is under way, otherwise after the current answer. A stream is ended.
+  /// Closes after the current answer; when there is none, after that to a request that begins
+  /// within stop_grace_ms. A stream is ended.
   virtual void Finish() = 0;
   /// Closes now.
   virtual void Abort() = 0;
@@ -69,9 +70,10 @@ class HttpConnections {
 
   /// Sets the clock and lets every session look at its deadline.
   void Sweep(std::int64_t monotonic_ms, std::int64_t unix_seconds);
-  /// No answer keeps its connection alive from now on; `empty` is called once, when the last
-  /// connection is gone (never, if there is none now).
-  void Finish(std::function<void()> empty);
+  /// No answer keeps its connection alive from now on.
+  void Finish();
+  /// Calls `empty` once, when there is no connection: now, perhaps.
+  void WhenEmpty(std::function<void()> empty);
   void Abort();
 
   /// Counts `wanted` bytes of an arriving body instead of `held`, unless all of them together would
@@ -92,7 +94,6 @@ class HttpConnections {
   bool Passed(std::int64_t deadline_ms) const { return now_ms_ >= deadline_ms; }
   const std::string& date() const { return date_; }
   bool finishing() const { return finishing_; }
-  bool empty() const { return sessions_.empty(); }
 
   const Limits& limits;
   HttpService& service;

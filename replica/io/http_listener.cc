@@ -45,6 +45,7 @@ class HttpListener::Impl : public std::enable_shared_from_this<Impl> {
     acceptor_.open(endpoint.protocol(), error);
     if (!error) acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
     if (!error) acceptor_.bind(endpoint, error);
+    if (!error) acceptor_.non_blocking(true, error);
     if (!error) acceptor_.listen(tcp::acceptor::max_listen_connections, error);
     if (!error) port_ = acceptor_.local_endpoint(error).port();
     return error;
@@ -55,19 +56,22 @@ class HttpListener::Impl : public std::enable_shared_from_this<Impl> {
     Accept();
   }
 
-  void Stop(std::function<void()> done, std::int64_t deadline_ms) {
+  void Stop(std::function<void()> done) {
+    TakeWaiting();
     error_code ignored;
     acceptor_.close(ignored);
+    connections_->Finish();
+    stop_.expires_after(std::chrono::milliseconds(connections_->limits.stop_deadline_ms));
+    stop_.async_wait([connections = connections_](error_code error) {
+      if (!error) connections->Abort();
+    });
     const auto finished = [self = shared_from_this(), done = std::move(done)] {
       self->stop_.cancel();
       asio::post(self->context_, done);
     };
-    if (connections_->empty()) return finished();
-    stop_.expires_after(std::chrono::milliseconds(deadline_ms));
-    stop_.async_wait([connections = connections_](error_code error) {
-      if (!error) connections->Abort();
-    });
-    connections_->Finish(finished);
+    // After what the event loop holds: it may have accepted a connection that nobody has seen yet.
+    asio::post(context_,
+               [connections = connections_, finished] { connections->WhenEmpty(finished); });
   }
 
   void Close() {
@@ -86,12 +90,21 @@ class HttpListener::Impl : public std::enable_shared_from_this<Impl> {
     accepting_ = true;
     acceptor_.async_accept([self = shared_from_this()](error_code error, tcp::socket socket) {
       self->accepting_ = false;
+      if (!error && !self->closed_) self->Take(std::move(socket));
       if (!self->acceptor_.is_open()) return;
-      if (!error) self->Take(std::move(socket));
       // Out of descriptors, most likely: the next sweep tries again, instead of a busy loop.
       if (error && error != asio::error::connection_aborted) return;
       self->Accept();
     });
+  }
+
+  /// The kernel has made these connections, and would reset them when the acceptor is closed.
+  void TakeWaiting() {
+    error_code error;
+    while (!error) {
+      tcp::socket socket = acceptor_.accept(error);
+      if (!error) Take(std::move(socket));
+    }
   }
 
   void Take(tcp::socket socket) {
@@ -165,8 +178,8 @@ HttpCounters HttpListener::counters() const {
   return impl_->counters();
 }
 
-void HttpListener::Stop(std::function<void()> done, std::int64_t deadline_ms) {
-  impl_->Stop(std::move(done), deadline_ms);
+void HttpListener::Stop(std::function<void()> done) {
+  impl_->Stop(std::move(done));
 }
 
 }  // namespace once

@@ -34,17 +34,18 @@ struct ListenOptions {
 ///     closes its sending side still gets its answer.
 ///   - What cannot be served (see RequestReader) gets an answer with a body of exactly
 ///     {"error","message"} and the connection is closed. A request that does not arrive in time
-///     gets 408; an idle connection, or one that does not take its answer, is closed without a
-///     word.
+///     gets 408; an idle connection is closed without a word, one that does not take its answer is
+///     cut off.
 ///   - Over connections_max, or connections_per_address_max (an IPv6 address counts by its /64), a
-///     connection gets 503 with `Retry-After: 1`; many of them at once, or with TLS, are just
-///     closed.
+///     connection gets 503 with `Retry-After: 1`; more than refusals_max of them at once, or with
+///     TLS, are just closed.
 ///
 /// What the service can rely on:
 ///   - A Respond may be called after its client, or the listener, is gone: nothing happens.
 ///   - A stream's callback runs once its head is on the way, and not at all for HEAD or when the
-///     client is gone. A stream ends its connection. Send returns false from the moment the client
-///     closes (its sending side suffices), or more than stream_queue_bytes_max wait for it.
+///     client is gone. A stream ends its connection. A client may close its sending side and listen
+///     on; one that closed both is noticed by what is next sent to it. Send returns false once
+///     that, or more than stream_queue_bytes_max that wait for it, has ended the stream.
 class HttpListener {
  public:
   /// Binds and starts to accept, or says why not.
@@ -58,10 +59,17 @@ class HttpListener {
   std::uint16_t port() const;
   HttpCounters counters() const;
 
-  /// Accepts no more, closes idle connections, ends streams, and lets requests that have begun be
-  /// answered (with `Connection: close`) for up to `deadline_ms`; the rest is then closed. `done`
-  /// runs once, later, when no connection is left. Call it once.
-  void Stop(std::function<void()> done, std::int64_t deadline_ms = 10'000);
+  /// Accepts no more connections than the kernel has already made, ends streams, and answers (with
+  /// `Connection: close`) requests that have begun or begin within stop_grace_ms. A connection on
+  /// which none does is then half-closed: what the client sent before it could know is read and
+  /// forgotten, so that it sees the end and no reset. What is left after stop_deadline_ms is
+  /// closed. `done` runs once, later, when no connection is left. Call it once.
+  ///
+  /// So a client that sends a request before it sees the end gets its whole answer, or the end and
+  /// not one byte, and then the request was not looked at. Not promised: to one who connects in the
+  /// moment the listening socket is closed, to one who goes on sending stop_grace_ms after the end
+  /// was sent, and to requests that are not answered by stop_deadline_ms.
+  void Stop(std::function<void()> done);
 
  private:
   class Impl;

@@ -16,7 +16,6 @@ namespace http = boost::beast::http;
 
 constexpr std::size_t kBufferBytes = 8 * 1024;
 constexpr std::size_t kBodyStepBytes = 64 * 1024;
-constexpr std::size_t kMethodBytesMax = 32;
 // The end of a chunked body, the shortest thing that can be missing. Beast asserts on less.
 constexpr std::size_t kLastChunkBytes = 5;
 

@@ -24,8 +24,6 @@ using boost::system::error_code;
 using Socket = asio::basic_stream_socket<asio::ip::tcp, asio::io_context::executor_type>;
 using TlsStream = asio::ssl::stream<Socket>;
 
-constexpr std::int64_t kDrainMs = 2000;
-constexpr std::size_t kWasteBytesMax = 16 * 1024 * 1024;
 constexpr std::size_t kKeptBytesMax = 64 * 1024;
 constexpr std::size_t kGatheredBytesMax = 16 * 1024;
 
@@ -43,8 +41,13 @@ class Session final : public HttpSession,
   void Start() override;
   void StartRefused() override;
   void Sweep() override;
-  void Flush() override;
-  void Resume() override;
+  void Flush() override {
+    gathered_ = false;
+    if (phase_ != Phase::kClosed && !writing_ && !out_.empty()) Push();
+  }
+  void Resume() override {
+    if (std::exchange(resumes_, false) && phase_ == Phase::kReading) StartRead();
+  }
   void Finish() override;
   void Abort() override { Drop(); }
 
@@ -75,7 +78,6 @@ class Session final : public HttpSession,
 
   void Advance();
   void AwaitBytes();
-  /// Counts what the request holds among the bodies that are arriving. False: there is no room.
   void StartRead();
   void OnRead(error_code error, std::size_t bytes);
   void OnUnwanted(error_code error, std::size_t bytes);
@@ -89,14 +91,32 @@ class Session final : public HttpSession,
   /// Where bytes to be sent are appended; Push then sends them.
   std::string& Tail() { return writing_ ? queue_ : out_; }
   bool Push();
-  void SendRest();
-  void ClearSent();
+  void SendRest() {
+    const auto sent = [self = this->shared_from_this()](error_code error, std::size_t bytes) {
+      self->OnSent(error, bytes);
+    };
+    stream_.async_write_some(asio::buffer(out_) + sent_, sent);
+  }
+  void ClearSent() {
+    out_.clear();
+    sent_ = 0;
+    if (out_.capacity() > kKeptBytesMax) out_.shrink_to_fit();
+  }
   void OnSent(error_code error, std::size_t bytes);
-  void EndAnswer();
+  void EndAnswer() {
+    if (!form_.keep_alive) return Drain();
+    phase_ = Phase::kReading;
+  }
 
+  void EndIdle();
   void Drain();
-  void DrainSocket();
+  void DrainSocket() {
+    error_code ignored;
+    socket().shutdown(Socket::shutdown_send, ignored);
+    AwaitEnd();
+  }
   void AwaitEnd();
+  void AwaitReset();
   void Drop();
 
   const std::shared_ptr<HttpConnections> connections_;
@@ -155,7 +175,7 @@ void Session<Stream>::Sweep() {
   if (!connections_->Passed(deadline_ms_)) return;
   switch (phase_) {
     case Phase::kReading:
-      if (reader_.stage() == RequestReader::Stage::kIdle) return Drop();
+      if (reader_.stage() == RequestReader::Stage::kIdle) return EndIdle();
       ++connections_->counters.timeouts;
       return Refuse({408, "request_timeout", "the request did not arrive in time"});
     case Phase::kHandshake:
@@ -172,25 +192,25 @@ void Session<Stream>::Sweep() {
 }
 
 template <class Stream>
-void Session<Stream>::Flush() {
-  gathered_ = false;
-  if (phase_ != Phase::kClosed && !writing_ && !out_.empty()) Push();
-}
-
-template <class Stream>
-void Session<Stream>::Resume() {
-  if (std::exchange(resumes_, false) && phase_ == Phase::kReading) StartRead();
-}
-
-template <class Stream>
 void Session<Stream>::Finish() {
   if (phase_ == Phase::kStreaming) return Close();
-  if (phase_ == Phase::kHandshake) return Drop();
-  if (phase_ != Phase::kReading || reader_.stage() != RequestReader::Stage::kIdle) return;
+  const bool idle = phase_ == Phase::kReading && reader_.stage() == RequestReader::Stage::kIdle;
+  if (idle || phase_ == Phase::kHandshake) SetDeadline(limits().stop_grace_ms);
+}
+
+/// Half-closes a connection on which no request has begun. One that is on its way is read and
+/// forgotten, as a socket that was closed would answer it with a reset.
+template <class Stream>
+void Session<Stream>::EndIdle() {
   Flush();
-  if (!writing_) return Drop();
-  phase_ = Phase::kAnswering;  // the client has not taken all of the last answer
-  form_.keep_alive = false;
+  if (phase_ == Phase::kClosed) return;
+  if (writing_) {  // the client has not taken all of the last answer
+    phase_ = Phase::kAnswering;
+    form_.keep_alive = false;
+    return SetDeadline(limits().write_deadline_ms);
+  }
+  Drain();
+  if (connections_->finishing()) SetDeadline(limits().stop_grace_ms);
 }
 
 /// Serves what is in the buffer, request by request, until bytes, the service or the client must be
@@ -218,7 +238,6 @@ void Session<Stream>::AwaitBytes() {
     ++connections_->counters.refused;
     return Refuse({503, "unavailable", "too many requests are arriving"});
   }
-  if (stage == RequestReader::Stage::kIdle && connections_->finishing()) return Finish();
   if (reader_.TakeContinue()) {
     Tail() += kContinue;
     Push();
@@ -226,9 +245,10 @@ void Session<Stream>::AwaitBytes() {
   }
   if (awaited_ != stage) {
     awaited_ = stage;
-    SetDeadline(stage == RequestReader::Stage::kIdle   ? limits().idle_deadline_ms
+    SetDeadline(stage == RequestReader::Stage::kBody   ? limits().body_deadline_ms
                 : stage == RequestReader::Stage::kHead ? limits().header_deadline_ms
-                                                       : limits().body_deadline_ms);
+                : connections_->finishing()            ? limits().stop_grace_ms
+                                                       : limits().idle_deadline_ms);
   }
   if (gathered_)
     resumes_ = true;
@@ -252,7 +272,7 @@ void Session<Stream>::OnRead(error_code error, std::size_t bytes) {
     ++connections_->counters.bad_requests;
     return Refuse({400, "validation_error", "the request ended early"});
   }
-  if (error == asio::error::eof) return Finish();  // it may still read the last answers
+  if (error == asio::error::eof) return EndIdle();  // it may still read the last answers
   if (error) return Drop();
   reader_.Commit(bytes);
   Advance();
@@ -360,14 +380,6 @@ bool Session<Stream>::Push() {
 }
 
 template <class Stream>
-void Session<Stream>::SendRest() {
-  stream_.async_write_some(asio::buffer(out_) + sent_,
-                           [self = this->shared_from_this()](error_code error, std::size_t bytes) {
-                             self->OnSent(error, bytes);
-                           });
-}
-
-template <class Stream>
 void Session<Stream>::OnSent(error_code error, std::size_t bytes) {
   if (phase_ == Phase::kClosed) return;
   if (error) return Drop();
@@ -384,19 +396,6 @@ void Session<Stream>::OnSent(error_code error, std::size_t bytes) {
   if (phase_ != Phase::kAnswering) return;
   EndAnswer();
   Advance();
-}
-
-template <class Stream>
-void Session<Stream>::ClearSent() {
-  out_.clear();
-  sent_ = 0;
-  if (out_.capacity() > kKeptBytesMax) out_.shrink_to_fit();
-}
-
-template <class Stream>
-void Session<Stream>::EndAnswer() {
-  if (!form_.keep_alive) return Drain();
-  phase_ = Phase::kReading;
 }
 
 template <class Stream>
@@ -423,7 +422,7 @@ void Session<Stream>::Close() {
 template <class Stream>
 void Session<Stream>::Drain() {
   phase_ = Phase::kDraining;
-  SetDeadline(kDrainMs);
+  SetDeadline(limits().drain_deadline_ms);
   if constexpr (kPlain) {
     DrainSocket();
   } else {
@@ -431,13 +430,6 @@ void Session<Stream>::Drain() {
       if (self->phase_ == Phase::kDraining) self->DrainSocket();
     });
   }
-}
-
-template <class Stream>
-void Session<Stream>::DrainSocket() {
-  error_code ignored;
-  socket().shutdown(Socket::shutdown_send, ignored);
-  AwaitEnd();
 }
 
 /// Reads and forgets, to learn when the client leaves.
@@ -457,8 +449,18 @@ template <class Stream>
 void Session<Stream>::OnUnwanted(error_code error, std::size_t bytes) {
   if (phase_ == Phase::kAnswering || phase_ == Phase::kClosed) return;  // a stream being ended
   wasted_bytes_ += bytes;
-  if (error || wasted_bytes_ > kWasteBytesMax) return Drop();
+  if (error == asio::error::eof && phase_ == Phase::kStreaming) return AwaitReset();
+  if (error || wasted_bytes_ > limits().drain_bytes_max) return Drop();
   AwaitEnd();
+}
+
+/// Of a stream whose client says no more. It may still listen; if it does not, its host answers the
+/// next bytes with a reset.
+template <class Stream>
+void Session<Stream>::AwaitReset() {
+  socket().async_wait(Socket::wait_error, [self = this->shared_from_this()](error_code) {
+    if (self->phase_ == Phase::kStreaming) self->Drop();
+  });
 }
 
 template <class Stream>

@@ -1,14 +1,9 @@
 #include "replica/ledger/event_page.h"
 
 #include "replica/ledger/workflows.h"
+#include "replica/limits.h"
 
 namespace once {
-namespace {
-
-constexpr std::size_t kEventsMax = 1000;
-constexpr std::size_t kBytesMax = 1u << 20;  // so that a page fits a message between regions
-
-}  // namespace
 
 std::optional<EventPage> PageOfEvents(Tables& tables, const EventRequest& request,
                                       std::string_view region) {
@@ -16,8 +11,8 @@ std::optional<EventPage> PageOfEvents(Tables& tables, const EventRequest& reques
   if (!run || run->tenant() != request.tenant() || run->region() != region) return std::nullopt;
   EventPage page;
   std::uint64_t next = request.from_sequence();
-  for (RunEvent& event : tables.Events(run->run_id(), next, kEventsMax)) {
-    if (page.ByteSizeLong() > kBytesMax) break;
+  for (RunEvent& event : tables.Events(run->run_id(), next, kEventsPerPageMax)) {
+    if (page.ByteSizeLong() > kEventPageBytesMax) break;
     next = event.sequence() + 1;
     *page.add_events() = std::move(event);
   }

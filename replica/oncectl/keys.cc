@@ -97,11 +97,11 @@ void AddKeys(CLI::App& app, int& exit_code) {
     return command;
   };
   CLI::App* create = add("create", "Make a key; prints it once", Create);
-  // A file with an entry without a tenant would be refused by every node that reads it.
+  // A file with another tenant would be refused by every node that reads it.
   create->add_option("--tenant", options->tenant, "Tenant the key speaks for")
       ->required()
       ->check([](const std::string& tenant) {
-        return tenant.empty() ? std::string("must not be empty") : std::string();
+        return IsTenantName(tenant) ? std::string() : "must be " + std::string(kTenantRule);
       });
   create->add_option("--actor", options->actor, "Who uses it")->capture_default_str();
   create->add_option("--scopes", options->scopes, "Any of runs, claims, admin")

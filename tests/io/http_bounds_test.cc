@@ -133,10 +133,58 @@ TEST(HttpBounds, S_61_AFloodOverTheLimitIsBounded) {
   std::vector<std::unique_ptr<HttpClient>> flood;
   for (int i = 0; i < 200; ++i) flood.push_back(std::make_unique<HttpClient>(server));
   ASSERT_TRUE(server.Eventually([&] { return server.listener().counters().accepted == 201; }));
-  EXPECT_LE(server.counters().open, 65u);
+  EXPECT_LE(server.counters().open, 1 + limits.refusals_max);
   EXPECT_EQ(server.counters().refused, 200u);
   served.Send(Get("/"));
   EXPECT_EQ(BodyOf(served.ReadAnswer()), "GET /|");
+}
+
+TEST(HttpBounds, S_61_AsManyAsTheBoundSaysAreToldThatTheyAreTooMany) {
+  Limits limits = Patient();
+  limits.connections_max = 1;
+  limits.refusals_max = 2;
+  limits.drain_deadline_ms = kLongMs;
+  HttpServer server(limits);
+  HttpClient served(server), first(server), second(server), third(server);
+  EXPECT_EQ(StatusOf(first.ReadToEnd()), "HTTP/1.1 503");
+  EXPECT_EQ(StatusOf(second.ReadToEnd()), "HTTP/1.1 503");
+  EXPECT_EQ(third.ReadToEnd(), "");
+  EXPECT_EQ(server.counters().refused, 3u);
+}
+
+TEST(HttpBounds, AMethodOfExactlyTheLimitIsServed) {
+  HttpServer server(Patient());
+  HttpClient client(server);
+  const std::string longest(kMethodBytesMax, 'M');
+  client.Send(longest + " / HTTP/1.1\r\nHost: a\r\n\r\n");
+  EXPECT_EQ(BodyOf(client.ReadAnswer()), longest + " /|");
+  client.Send(longest + "M / HTTP/1.1\r\nHost: a\r\n\r\n");
+  EXPECT_EQ(StatusOf(client.ReadToEnd()), "HTTP/1.1 400");
+}
+
+TEST(HttpBounds, S_61_WhatComesAfterTheLastAnswerIsReadForAWhileOnly) {
+  Limits limits = Patient();
+  limits.drain_deadline_ms = 50;
+  HttpServer server(limits);
+  HttpClient client(server);
+  client.Send("no request\r\n\r\n");
+  EXPECT_EQ(StatusOf(client.ReadToEnd()), "HTTP/1.1 400");
+  EXPECT_TRUE(server.Eventually([&] { return server.listener().counters().open == 0; }))
+      << "the client has not closed";
+}
+
+TEST(HttpBounds, S_61_WhatComesAfterTheLastAnswerIsReadUpToTheBound) {
+  Limits limits = Patient();
+  limits.drain_deadline_ms = kLongMs;
+  limits.drain_bytes_max = 100'000;
+  HttpServer server(limits);
+  HttpClient client(server);
+  client.Send("no request\r\n\r\n");
+  EXPECT_EQ(StatusOf(client.ReadToEnd()), "HTTP/1.1 400");
+  client.Send(std::string(limits.drain_bytes_max, 'x'));
+  EXPECT_EQ(server.counters().open, 1u);
+  client.Send("x");
+  EXPECT_TRUE(server.Eventually([&] { return server.listener().counters().open == 0; }));
 }
 
 TEST(HttpBounds, AHeadOfExactlyTheLimitIsServed) {

@@ -103,6 +103,19 @@ class HttpServer {
   }
   std::uint16_t port() const { return listener_->port(); }
   HttpListener& listener() { return *listener_; }
+  /// Runs `at_once` and stops the listener, before it can look at anything that `at_once` did.
+  void Stop(std::function<void()> at_once = [] {}) {
+    Run([&] {
+      at_once();
+      listener_->Stop([this] { stopped_ = true; });
+    });
+  }
+  bool AwaitStopped() {
+    return Eventually([this] { return stopped_; });
+  }
+  bool stopped() {
+    return Run([this] { return stopped_; });
+  }
 
   EchoService echo;
 
@@ -110,6 +123,7 @@ class HttpServer {
   boost::asio::io_context context_{1};
   const Limits limits_;
   std::unique_ptr<HttpListener> listener_;
+  bool stopped_ = false;  // on the thread
   std::thread thread_;
 };
 
@@ -174,6 +188,8 @@ class HttpClient {
     }
     return std::exchange(held_, {});
   }
+  /// True when the connection ended by a reset instead of the server's end.
+  bool reset() const { return reset_; }
   /// Reads until `text` has come; false when the server closes first.
   bool ReadUntil(std::string_view text) {
     while (held_.find(text) == std::string::npos)
@@ -182,18 +198,33 @@ class HttpClient {
     return true;
   }
 
+  /// Waits until there is something to read, and leaves it there. True when it is the end.
+  bool AwaitEnd() {
+    char byte;
+    return Take(&byte, 1, MSG_PEEK) == 0;
+  }
+
  private:
+  // A process that was paused and goes on has its calls interrupted.
+  ssize_t Take(char* bytes, std::size_t size, int flags) {
+    ssize_t count;
+    do count = ::recv(fd_, bytes, size, flags);
+    while (count < 0 && errno == EINTR);
+    return count;
+  }
   bool Receive() {
     char bytes[16384];
-    const ssize_t count = ::recv(fd_, bytes, sizeof bytes, 0);
+    const ssize_t count = Take(bytes, sizeof bytes, 0);
     if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
       ADD_FAILURE() << "the server neither answers nor closes";
+    reset_ = count < 0 && errno == ECONNRESET;
     if (count <= 0) return false;
     held_.append(bytes, static_cast<std::size_t>(count));
     return true;
   }
 
   int fd_;
+  bool reset_ = false;
   std::string held_;
 };
 

@@ -1,4 +1,4 @@
-// Event streams, and the graceful end of a listener.
+// Event streams.
 #include "tests/io/http_server.h"
 
 namespace once {
@@ -47,14 +47,31 @@ TEST(HttpStream, HeadOpensNoStream) {
   EXPECT_TRUE(server.Run([&] { return server.echo.sink == nullptr; }));
 }
 
-TEST(HttpStream, AClientThatLeavesIsNoticedWithoutSending) {
+TEST(HttpStream, AClientThatLeavesIsNoticedByWhatIsNextSent) {
   HttpServer server;
   HttpClient client(server);
   client.Send(Get("/stream"));
   ASSERT_TRUE(AwaitSink(server));
   client.Close();
+  Send(server, "data: 1\n\n");
   EXPECT_TRUE(server.Eventually([&] { return server.listener().counters().open == 0; }));
-  EXPECT_FALSE(Send(server, "data: 1\n\n"));
+  EXPECT_FALSE(Send(server, "data: 2\n\n"));
+}
+
+TEST(HttpStream, AClientMayCloseItsSendingSideAndListenOn) {
+  HttpServer server;
+  HttpClient client(server);
+  client.Send(Get("/stream"));
+  client.HalfClose();
+  client.ReadAnswer();
+  ASSERT_TRUE(AwaitSink(server));
+  for (const char* event : {"data: 1\n\n", "data: 2\n\n"}) {
+    EXPECT_TRUE(Send(server, event));
+    EXPECT_TRUE(client.ReadUntil(event));
+  }
+  server.Run([&] { server.echo.sink->Close(); });
+  EXPECT_EQ(client.ReadToEnd(), "\r\n0\r\n\r\n");
+  EXPECT_TRUE(server.Eventually([&] { return server.listener().counters().open == 0; }));
 }
 
 TEST(HttpStream, S_61_ASlowReaderIsClosedAtTheBound) {
@@ -83,81 +100,6 @@ TEST(HttpStream, S_61_AStreamThatStallsIsGivenUp) {
   EXPECT_TRUE(Send(server, std::string(16 << 20, 'e')));
   EXPECT_TRUE(server.Eventually([&] { return server.listener().counters().timeouts == 1; }));
   EXPECT_FALSE(Send(server, "late"));
-}
-
-class HttpStop : public testing::Test {
- protected:
-  void Stop(std::int64_t deadline_ms = 60'000) {
-    server.Run([&] { server.listener().Stop([this] { stopped = true; }, deadline_ms); });
-  }
-  bool AwaitStopped() {
-    return server.Eventually([this] { return stopped; });
-  }
-
-  HttpServer server;
-  bool stopped = false;  // on the server's thread
-};
-
-TEST_F(HttpStop, WithoutConnectionsItIsDoneSoon) {
-  Stop();
-  EXPECT_TRUE(AwaitStopped());
-}
-
-TEST_F(HttpStop, IdleConnectionsAreClosedAtOnceAndNoneIsAccepted) {
-  HttpClient idle(server);
-  idle.Send(Get("/"));
-  idle.ReadAnswer();
-  Stop();
-  EXPECT_EQ(idle.ReadToEnd(), "");
-  EXPECT_TRUE(AwaitStopped());
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(server.port());
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
-  EXPECT_EQ(::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address), -1);
-  ::close(fd);
-}
-
-TEST_F(HttpStop, TheCurrentRequestIsAnsweredAndThenTheConnectionCloses) {
-  HttpClient busy(server);
-  busy.Send(Get("/hold") + Get("/not-any-more"));
-  HttpClient sending(server);
-  sending.Send("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\na");
-  ASSERT_TRUE(server.AwaitHeld());
-  ASSERT_TRUE(server.Eventually([&] { return server.listener().counters().accepted == 2; }));
-  Stop();
-  sending.Send("b");
-  EXPECT_EQ(BodyOf(sending.ReadToEnd()), "PUT /|ab");
-  EXPECT_FALSE(server.Run([this] { return stopped; }));
-  server.Release();
-  const std::string answer = busy.ReadToEnd();
-  EXPECT_NE(answer.find("\r\nConnection: close\r\n"), std::string::npos) << answer;
-  EXPECT_EQ(BodyOf(answer), "GET /hold|");
-  busy.Close();
-  sending.Close();
-  EXPECT_TRUE(AwaitStopped());
-}
-
-TEST_F(HttpStop, StreamsAreEnded) {
-  HttpClient client(server);
-  client.Send(Get("/stream"));
-  client.ReadAnswer();
-  ASSERT_TRUE(AwaitSink(server));
-  Stop();
-  EXPECT_EQ(client.ReadToEnd(), "0\r\n\r\n");
-  client.Close();
-  EXPECT_TRUE(AwaitStopped());
-}
-
-TEST_F(HttpStop, AfterTheDeadlineTheRestIsClosed) {
-  HttpClient busy(server);
-  busy.Send(Get("/hold"));
-  ASSERT_TRUE(server.AwaitHeld());
-  Stop(20);
-  EXPECT_EQ(busy.ReadToEnd(), "");
-  EXPECT_TRUE(AwaitStopped());
-  server.Release();  // too late, and harmless
 }
 
 }  // namespace

@@ -89,7 +89,9 @@ class TlsClient {
  private:
   bool Receive() {
     char bytes[16384];
-    const int count = SSL_read(tls_, bytes, sizeof bytes);
+    int count;
+    do count = SSL_read(tls_, bytes, sizeof bytes);
+    while (count <= 0 && SSL_get_error(tls_, count) == SSL_ERROR_WANT_READ && errno == EINTR);
     if (count > 0) held_.append(bytes, static_cast<std::size_t>(count));
     return count > 0;
   }
@@ -151,6 +153,16 @@ TEST_F(HttpTls, StreamsWork) {
     server.echo.sink->Close();
   });
   EXPECT_EQ(BodyOf(client.ReadToEnd()), "3\r\none\r\n3\r\ntwo\r\n0\r\n\r\n");
+}
+
+TEST_F(HttpTls, WhenItStopsALateRequestIsAnsweredAndAnIdleConnectionEndsCleanly) {
+  HttpServer server({}, tls_.get());
+  TlsClient late(server), idle(server);
+  ASSERT_TRUE(late.connected() && idle.connected());
+  server.Stop([&] { late.Send(Get("/late")); });
+  EXPECT_EQ(BodyOf(late.ReadToEnd()), "GET /late|");
+  EXPECT_EQ(idle.ReadToEnd(), "");
+  EXPECT_TRUE(server.AwaitStopped());
 }
 
 TEST_F(HttpTls, OlderThan12IsRefused) {

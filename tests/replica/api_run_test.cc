@@ -171,6 +171,8 @@ TEST_F(ApiShape, ErrorsAreErrorMessageAndPerhapsDetails) {
 
 TEST_F(ApiShape, ProblemJsonOnRequest) {
   const Headers accept = {{"Accept", "application/problem+json, application/json"}};
+  const Headers refused = {{"Accept", "application/problem+json;q=0"}};
+  EXPECT_EQ(Get("/v1/runs/unknown", refused).Header("Content-Type"), "application/json");
   Post("/v1/runs", "k", kNoop);
   for (const Reply& reply :
        {Get("/v1/runs/unknown", accept), Get("/nowhere", accept),

@@ -43,6 +43,17 @@ TEST_F(ApiStream, OfAnEndedRunIsItsWholeStory) {
   EXPECT_TRUE(sink->closed);
 }
 
+TEST_F(ApiStream, IsNotForThoseWhoGiveItNoWeight) {
+  const std::string events = "/v1/runs/" + Run(kNoop) + "/events";
+  for (const std::string& path : {events, std::string("/v1/conflicts")})
+    for (const char* accept : {"text/event-stream;q=0", "text/event-stream;q=0.5, */*"}) {
+      const Reply reply = Get(path, {{"Accept", accept}});
+      EXPECT_EQ(reply.status, 200) << path;
+      EXPECT_EQ(reply.Header("Content-Type"), "application/json") << path << " " << accept;
+      EXPECT_FALSE(reply.stream);
+    }
+}
+
 TEST_F(ApiStream, ContinuesAfterTheLastEventId) {
   const std::string run = Run(R"({"workflowId":"append"})");
   const auto sink = Follow(run, {{"Last-Event-ID", "1"}});

@@ -129,12 +129,25 @@ TEST(ConfigReference, LimitsAreTheDefaults) {
   EXPECT_EQ(file.idle_deadline_ms, defaults.idle_deadline_ms);
   EXPECT_EQ(file.connections_max, defaults.connections_max);
   EXPECT_EQ(file.connections_per_address_max, defaults.connections_per_address_max);
+  EXPECT_EQ(file.refusals_max, defaults.refusals_max);
+  EXPECT_EQ(file.drain_deadline_ms, defaults.drain_deadline_ms);
+  EXPECT_EQ(file.drain_bytes_max, defaults.drain_bytes_max);
+  EXPECT_EQ(file.stop_grace_ms, defaults.stop_grace_ms);
+  EXPECT_EQ(file.stop_deadline_ms, defaults.stop_deadline_ms);
   EXPECT_EQ(file.stream_queue_bytes_max, defaults.stream_queue_bytes_max);
+  EXPECT_EQ(file.stream_keep_alive_ms, defaults.stream_keep_alive_ms);
   EXPECT_EQ(file.tenant_requests_per_second, defaults.tenant_requests_per_second);
   EXPECT_EQ(file.tenant_burst, defaults.tenant_burst);
   EXPECT_EQ(file.waiters_max, defaults.waiters_max);
   EXPECT_EQ(file.wait_ms_max, defaults.wait_ms_max);
   EXPECT_EQ(file.lease_ms_max, defaults.lease_ms_max);
+  EXPECT_EQ(file.retention_seconds_max, defaults.retention_seconds_max);
+  EXPECT_EQ(file.fingerprint_bytes_max, defaults.fingerprint_bytes_max);
+  EXPECT_EQ(file.stored_headers_max, defaults.stored_headers_max);
+  EXPECT_EQ(file.reason_bytes_max, defaults.reason_bytes_max);
+  EXPECT_EQ(file.delay_ms_max, defaults.delay_ms_max);
+  EXPECT_EQ(file.webhook_url_bytes_max, defaults.webhook_url_bytes_max);
+  EXPECT_EQ(file.webhook_events_max, defaults.webhook_events_max);
   EXPECT_EQ(file.metric_label_values_max, defaults.metric_label_values_max);
 }
 

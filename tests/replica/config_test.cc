@@ -108,6 +108,14 @@ TEST(Config, ANumberOutOfRangeIsRefusedByName) {
   ExpectRefused("[storage]\nhot_bytes_max = 1048575\n", {"hot_bytes_max", "1048576"});
   ExpectRefused("[limits]\nheader_bytes_max = 1023\n", {"header_bytes_max", "1024"});
   ExpectRefused("[limits]\nconnections_max = 0\n", {"connections_max"});
+  ExpectRefused("[limits]\nbodies_bytes_max = 2097151\n", {"bodies_bytes_max", "twice"});
+  ExpectRefused("[limits]\nlease_ms_max = 604800001\n", {"lease_ms_max", "seven days"});
+  ExpectRefused("[limits]\nretention_seconds_max = 0\n", {"retention_seconds_max", "1 to"});
+  ExpectRefused("[limits]\nretention_seconds_max = 3162240001\n", {"retention_seconds_max"});
+  ExpectRefused("[limits]\ndelay_ms_max = 3162240000001\n", {"delay_ms_max", "hundred years"});
+  ExpectRefused("[limits]\nstop_deadline_ms = 3600001\n", {"stop_deadline_ms", "hour"});
+  ExpectRefused("[limits]\nstop_deadline_ms = 499\n", {"stop_grace_ms", "stop_deadline_ms"});
+  ExpectRefused("[limits]\nstream_keep_alive_ms = 999\n", {"stream_keep_alive_ms", "1000"});
 }
 
 TEST(Config, OW_L1_07_RoutesKeepTheirAnswersForADayUnlessThisIsATest) {
@@ -121,6 +129,12 @@ TEST(Config, ARegionIsAName) {
   for (const char* region :
        {"", "EU", "eu_1", "eu west", "eu/..", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"})
     ExpectRefused("[node]\nregion = \"" + std::string(region) + "\"\n", {"region"});
+}
+
+TEST(Config, ATenantOfARuleIsANameThatATenantMayHave) {
+  ExpectRefused("[[policy]]\ntenant = \"a:b\"\nmismatch = \"off\"\n",
+                {"[[policy]] tenant", "1 to 64"});
+  ExpectRefused("[[strict]]\ntenant = \"a:b\"\n", {"[[strict]] tenant", "1 to 64"});
 }
 
 TEST(Config, AListenAddressHasAPort) {

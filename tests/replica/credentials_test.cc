@@ -46,6 +46,21 @@ TEST(Credentials, FindsByTheKeyAndNeverStoresIt) {
   EXPECT_EQ(credentials.Serialize().find("\"secret\""), std::string::npos);
 }
 
+TEST(Credentials, ATenantIsANameThatNoSeparatorEnds) {
+  const auto error = [](const std::string& tenant) {
+    return ErrorOf(R"([{"id":"k","tenant":")" + tenant + R"(","sha256":")" + DigestOf("secret") +
+                   "\"}]");
+  };
+  for (const std::string& tenant :
+       {std::string("a"), std::string("Acme-2.eu_west"), std::string(kTenantBytesMax, 't')})
+    EXPECT_EQ(error(tenant), "") << tenant;
+  for (const std::string& tenant :
+       {std::string("a:b"), std::string("*"), std::string("a b"), std::string("a/b"),
+        std::string("\u00e9"), std::string("a\\nb"), std::string(kTenantBytesMax + 1, 't')})
+    EXPECT_EQ(error(tenant), "credentials: the tenant of k must be " + std::string(kTenantRule))
+        << tenant;
+}
+
 TEST(Credentials, TwoActiveKeysMakeRotationPossible) {
   Credentials credentials;
   credentials.Add(Make("old", "first"));

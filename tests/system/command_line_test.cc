@@ -56,6 +56,8 @@ TEST(CommandLine, AMistakeIsExitCode2AndNamedWithTheHelpToAskFor) {
       {{"oncectl", "keys"}, {"oncectl keys: ", "see oncectl keys --help"}},
       {{"oncectl", "keys", "nonsense"}, {"there is no command nonsense; see oncectl keys --help"}},
       {{"oncectl", "keys", "create"}, {"--tenant is required; see oncectl keys create --help"}},
+      {{"oncectl", "keys", "create", "--tenant", "a:b"},
+       {"--tenant", "must be 1 to 64 of A-Z", "see oncectl keys create --help"}},
       {{"oncectl", "status", "--url", "https://127.0.0.1:8101"}, {"speaks plain HTTP", "curl"}},
       {{"oncectl", "status", "--url", "127.0.0.1:8101"}, {"127.0.0.1:8101", "http://ADDRESS:PORT"}},
       {{"oncectl", "status", "--url", "http://127.0.0.1"}, {"http://ADDRESS:PORT"}},

@@ -91,6 +91,21 @@ TEST(Shutdown, EventStreamsAndIdleConnectionsDoNotHoldItUp) {
       << "nobody was being answered, so there was nothing to wait for";
 }
 
+TEST(Shutdown, ARequestOnAKeptConnectionIsAnsweredWhileItStops) {
+  NodeProcess node({.settings = "[limits]\nstop_grace_ms = 9000\n"});
+  const std::string key = node.AddKey("acme");
+  ASSERT_TRUE(node.Start());
+  Caller kept(node.port(), key);
+  EXPECT_EQ(kept.CreateRun("before").status, 201);
+  node.Signal(SIGTERM);
+  ASSERT_TRUE(WaitUntil([&] { return node.Logged("event=stopping"); }));
+  const HttpResult answer = kept.CreateRun("late");
+  EXPECT_EQ(answer.status, 503) << answer.body;
+  EXPECT_FALSE(answer.Header("retry-after").empty());
+  EXPECT_EQ(answer.Header("connection"), "close");
+  EXPECT_EQ(node.WaitExit(), 0);
+}
+
 TEST(Shutdown, ANewConnectionIsNotTakenAnyMore) {
   NodeProcess node({.node_settings = kMetricsPublic});
   const std::string key = node.AddKey("acme");
