@@ -17,6 +17,7 @@ inline constexpr std::size_t kMethodBytesMax = 32;
 inline constexpr std::size_t kEventNameBytesMax = 128;    // of one that a webhook asks for
 inline constexpr std::int64_t kAdmissionMsMax = 60'000;   // `inputs.admissionMs`
 inline constexpr std::int64_t kFailTimesMax = 1'000'000;  // `inputs.times`
+inline constexpr std::int64_t kWaitSecondsMax = 86'400;   // of `Prefer: wait` that is understood
 inline constexpr std::size_t kConflictsPerPageMax = 1000;
 inline constexpr std::size_t kSeamClaimsMax = 1000;
 inline constexpr std::size_t kSeamEventsMax = 10'000;
@@ -28,10 +29,16 @@ inline constexpr std::size_t kEventPageBytesMax = 1u << 20;
 // Spans: what other regions believe of any lease_ms_max, and the longest that a caller may name.
 inline constexpr std::int64_t kLeaseMsMax = 7ll * 24 * 3600 * 1000;
 inline constexpr std::uint64_t kSpanSecondsMax = 100ull * 366 * 24 * 3600;
+// Of any option in milliseconds: sums of some of them and a clock stay far from overflow.
+inline constexpr std::int64_t kOptionMsMax = static_cast<std::int64_t>(kSpanSecondsMax) * 1000;
 
 // Decided where a command is applied, by every member of the strict group for itself: members with
 // different bounds would come to different states. Not an option, therefore.
 inline constexpr std::size_t kWebhooksPerTenantMax = 1000;
+// Claims of one region in one slot. Released ones stay as markers (for the grace of 7 days where
+// there are peers), and every begin reads and writes them all: some 50 KB at this bound. Nobody who
+// retries one operation comes near it. What other regions tell of is added all the same.
+inline constexpr std::size_t kSlotClaimsMax = 256;
 
 struct Limits {
   std::size_t header_bytes_max = 16 * 1024;

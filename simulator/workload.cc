@@ -33,6 +33,7 @@ Operation::Answer Heard(Answer::Kind kind) {
     case Answer::Kind::kNotFound:
       return Operation::Answer::kNotFound;
     case Answer::Kind::kFull:
+    case Answer::Kind::kCrowded:
       return Operation::Answer::kFull;
     case Answer::Kind::kUnavailable:
       break;
@@ -225,6 +226,7 @@ void Workload::HearBegin(const Call& call, std::size_t operation, const Answer& 
     case Answer::Kind::kInFlight:
       return Again(call, std::min<std::int64_t>(answer.retry_after_ms, 2 * pause_ms));
     case Answer::Kind::kFull:
+    case Answer::Kind::kCrowded:
     case Answer::Kind::kUnavailable:
       return Again(call, pause_ms);
     default:

@@ -121,7 +121,7 @@ void Gossip::TakeReply(const std::string& from, const ForwardReply& reply) {
   const Replica::Done waiting = std::move(at->second.done);
   forwards_.erase(at);
   Answer answer = Unreachable();
-  if (reply.kind() <= static_cast<std::uint32_t>(Answer::Kind::kUnavailable))
+  if (reply.kind() <= static_cast<std::uint32_t>(Answer::Kind::kCrowded))
     answer.kind = static_cast<Answer::Kind>(reply.kind());
   answer.outcome = reply.outcome();
   answer.claim = reply.claim();

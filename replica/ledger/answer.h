@@ -30,8 +30,11 @@ struct Answer {
     kStaleFence,  // another owner took over, or the claim is settled: `claim` is its present state;
                   // if it gave way to another region's success, `winner` names that
     kNotFound,
-    kFull,         // the size bound of the store: nothing was stored
+    kFull,         // the size bound of the store: nothing was stored; with `more` the next try may
+                   // find room
     kUnavailable,  // nothing can be promised now; whether it happened is unknown unless `refused`
+    kCrowded,      // the slot holds kSlotClaimsMax claims: nothing was stored; one of them may have
+                   // gone after retry_after_ms
   };
   Kind kind = Kind::kUnavailable;
   Claim claim;  // without its outcome

@@ -6,6 +6,7 @@
 #include "conflict/survivor.h"
 #include "conflict/window.h"
 #include "replica/ledger/run_id.h"
+#include "replica/limits.h"
 
 namespace once {
 namespace {
@@ -38,6 +39,52 @@ void TakeUp(Claim& claim, const Begin& begin, std::int64_t now_ms, std::uint64_t
   claim.set_tries(claim.tries() + 1);
   claim.set_actor(begin.actor());
   claim.clear_outcome();
+}
+
+// What the begin meets in the slot; changes nothing. A null claim: one is to be added.
+BeginResult Decide(Slot& slot, const Begin& begin, std::int64_t now_ms, const ClaimRules& rules) {
+  if (const auto known = RecallOn(slot, begin, now_ms, rules); known.claim) return known;
+  // Whoever works on it goes first, also when an own attempt that failed stands before it.
+  for (Claim& claim : *slot.mutable_claims())
+    if (claim.state() == PENDING && Open(claim, now_ms, rules.skew_ms) &&
+        now_ms < rules.LeaseEnd(claim))
+      return {Begun::kInFlight, &claim};
+  BeginResult result{Begun::kNew, nullptr};
+  for (Claim& claim : *slot.mutable_claims()) {
+    // Another region's claim is never taken over, and one that nobody works on blocks nobody.
+    if (!Open(claim, now_ms, rules.skew_ms) || claim.region() != rules.region) continue;
+    const bool same = SameRequest(claim, begin);
+    if (!same && begin.mismatch() == REJECT) return {Begun::kMismatch, &claim, false, true};
+    result.reclaimed |= claim.state() == PENDING;
+    if (same) {
+      result.begun = Begun::kTakenUp;
+      result.claim = &claim;
+      return result;
+    }
+    result.mismatched = true;
+  }
+  return result;
+}
+
+// The region's open claims that another request made.
+void CloseOthers(Slot& slot, const Begin& begin, std::int64_t now_ms, const ClaimRules& rules,
+                 std::vector<std::string>& closed) {
+  for (Claim& claim : *slot.mutable_claims()) {
+    if (!Open(claim, now_ms, rules.skew_ms) || claim.region() != rules.region) continue;
+    if (SameRequest(claim, begin)) continue;
+    claim.set_version(claim.version() + 1);
+    claim.set_state(RELEASED);
+    claim.set_finalised_ms(now_ms);
+    claim.set_expires_ms(RetainedUntil(now_ms, claim.retention_ms()));
+    claim.clear_outcome();
+    closed.push_back(claim.run_id());
+  }
+}
+
+bool MayHoldOneMore(const Slot& slot, const std::string& region) {
+  const auto own = std::count_if(slot.claims().begin(), slot.claims().end(),
+                                 [&](const Claim& claim) { return claim.region() == region; });
+  return static_cast<std::size_t>(own) < kSlotClaimsMax;
 }
 
 bool HasSuccessor(const Slot& slot, const Claim& claim) {
@@ -75,31 +122,26 @@ BeginResult RecallOn(Slot& slot, const Begin& begin, std::int64_t now_ms, const 
   return {Begun::kReplay, claim, false, !same};
 }
 
+bool WouldAdd(Slot& slot, const Begin& begin, std::int64_t now_ms, const ClaimRules& rules) {
+  return Decide(slot, begin, now_ms, rules).begun == Begun::kNew;
+}
+
 BeginResult BeginOn(Slot& slot, const Begin& begin, const Stamp& stamp, std::uint64_t fence,
                     const ClaimRules& rules) {
   const std::int64_t now_ms = stamp.now_ms;
-  if (const auto known = RecallOn(slot, begin, now_ms, rules); known.claim) return known;
-  // Whoever works on it goes first, also when an own attempt that failed stands before it.
-  for (Claim& claim : *slot.mutable_claims())
-    if (claim.state() == PENDING && Open(claim, now_ms, rules.skew_ms) &&
-        now_ms < rules.LeaseEnd(claim))
-      return {Begun::kInFlight, &claim};
-  for (Claim& claim : *slot.mutable_claims()) {
-    // Another region's claim is never taken over, and one that nobody works on blocks nobody.
-    if (!Open(claim, now_ms, rules.skew_ms) || claim.region() != rules.region) continue;
-    const bool same = SameRequest(claim, begin);
-    if (!same && begin.mismatch() == REJECT) return {Begun::kMismatch, &claim, false, true};
-    const bool reclaimed = claim.state() == PENDING;
-    TakeUp(claim, begin, now_ms, fence, rules);
-    return {Begun::kTakenUp, &claim, reclaimed, !same};
+  BeginResult result = Decide(slot, begin, now_ms, rules);
+  if (result.begun != Begun::kNew && result.begun != Begun::kTakenUp) return result;
+  if (!result.claim && !MayHoldOneMore(slot, rules.region)) return {Begun::kCrowded, nullptr};
+  if (result.mismatched) CloseOthers(slot, begin, now_ms, rules, result.closed);
+  if (!result.claim) {
+    result.claim = AddClaim(slot, MintRunId(now_ms, rules.region, stamp.entropy[0]));
+    result.claim->set_region(rules.region);
+    result.claim->set_fingerprint(begin.fingerprint());
+    result.claim->set_fingerprint_version(begin.fingerprint_version());
+    result.claim->set_created_ms(now_ms);
   }
-  Claim* claim = AddClaim(slot, MintRunId(now_ms, rules.region, stamp.entropy[0]));
-  claim->set_region(rules.region);
-  claim->set_fingerprint(begin.fingerprint());
-  claim->set_fingerprint_version(begin.fingerprint_version());
-  claim->set_created_ms(now_ms);
-  TakeUp(*claim, begin, now_ms, fence, rules);
-  return {Begun::kNew, claim};
+  TakeUp(*result.claim, begin, now_ms, fence, rules);
+  return result;
 }
 
 bool SettleClaim(Claim& claim, std::uint64_t fence, ClaimState state, const Outcome& outcome,

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "conflict/claim.pb.h"
 #include "replica/ledger/answer.h"
@@ -28,20 +29,26 @@ enum class Begun {
   kReplay,
   kInFlight,
   kMismatch,
+  kCrowded,  // a claim would have to be added, and the slot has kSlotClaimsMax of this region
 };
 
 struct BeginResult {
   Begun begun;
-  Claim* claim;  // the claim the answer is about; never null
-  bool reclaimed = false;
-  bool mismatched = false;  // with kReplay or kTakenUp: the policy let a differing body through
+  Claim* claim;             // the claim the answer is about; null for kCrowded alone
+  bool reclaimed = false;   // an owner whose lease ran out lost the key
+  bool mismatched = false;  // unless kMismatch: the policy let a differing body through
+  std::vector<std::string> closed = {};  // run ids of claims that went to released
 };
 
 /// What the slot already knows about the request: kReplay or kMismatch. Null claim: nothing final.
 BeginResult RecallOn(Slot& slot, const Begin& begin, std::int64_t now_ms, const ClaimRules& rules);
 
+/// Whether BeginOn would add a claim to `slot`, if it may hold one more.
+bool WouldAdd(Slot& slot, const Begin& begin, std::int64_t now_ms, const ClaimRules& rules);
+
 /// Decides a begin on `slot`, and for kNew and kTakenUp changes it: state pending, lease from now,
-/// fence = `fence`.
+/// fence = `fence`. A claim keeps its request: where the policy lets another one through, open
+/// claims of this region that differ are released, and the request gets a claim of its own.
 BeginResult BeginOn(Slot& slot, const Begin& begin, const Stamp& stamp, std::uint64_t fence,
                     const ClaimRules& rules);
 

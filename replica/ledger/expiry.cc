@@ -1,5 +1,6 @@
 // Expiry and eviction: the parts of the ledger that forget.
 #include <algorithm>
+#include <utility>
 
 #include "conflict/forget.h"
 #include "conflict/window.h"
@@ -10,6 +11,9 @@ namespace {
 
 // Claims that never expire are indexed behind all that do, in order of age, for eviction.
 constexpr std::int64_t kNeverBase = std::int64_t{1} << 61;
+// Eviction looks at so many slots from the front of the index, then at so many more from where it
+// last stopped: behind slots that are all being worked on it gets on from begin to begin.
+constexpr std::size_t kEvictionFront = 100;
 constexpr std::size_t kEvictionScanMax = 1000;
 constexpr std::uint32_t kExpireForRoom = 16;
 // How much longer than its end the index may keep a slot. Above any usual lease, so that a settle,
@@ -81,24 +85,52 @@ Answer Ledger::Expire(const ExpireDue& expire, const Stamp& stamp) {
 }
 
 bool Ledger::IsFull() const {
-  return tables_.head().slots() >= options_.slots_max ||
-         tables_.head().slot_bytes() >= options_.slot_bytes_max;
+  return tables_.head().slots() >= options_.slots_max || IsFullOfBytes();
+}
+
+bool Ledger::IsFullOfBytes() const {
+  return tables_.head().slot_bytes() >= options_.slot_bytes_max;
 }
 
 bool Ledger::MakeRoom(const Stamp& stamp, Answer& answer) {
   ExpireSlots(stamp, kExpireForRoom, answer);
   if (!IsFull()) return true;
   if (!options_.evict_oldest) return false;
-  const auto oldest =
-      tables_.expiry().Oldest(keys::Expiring::kSlot, kNeverMs - 1, kEvictionScanMax);
-  for (const ExpiryIndex::Due& each : oldest) {
+  return Evict(tables_.expiry().From(keys::Expiring::kSlot, 0, kEvictionFront), answer) ||
+         EvictFurtherOn(answer);
+}
+
+bool Ledger::Evict(const std::vector<ExpiryIndex::Due>& slots, Answer& answer) {
+  for (const ExpiryIndex::Due& each : slots) {
+    Slot* slot = tables_.FindSlot(each.id);
     // A claim that somebody is working on is never evicted; the scan passes over it.
-    if (Slot* slot = tables_.FindSlot(each.id); slot && Working(*slot)) continue;
+    if (slot && Working(*slot)) continue;
     tables_.expiry().Erase(keys::Expiring::kSlot, each.at_ms, each.id);
+    if (!slot || slot->indexed_ms() != each.at_ms) continue;  // a stale entry
     tables_.EraseSlot(each.id);
     ++answer.evicted;
+    settled_since_round_ = true;  // and so may others be that were not looked at
     if (!IsFull()) return true;
   }
+  return false;
+}
+
+bool Ledger::EvictFurtherOn(Answer& answer) {
+  for (std::size_t looked = 0; looked < kEvictionScanMax;) {
+    const auto page = tables_.expiry().From(keys::Expiring::kSlot, evict_from_ms_, kEvictionFront);
+    if (page.empty()) {
+      evict_from_ms_ = 0;
+      if (!std::exchange(settled_since_round_, false)) {
+        answer.more = false;
+        return false;
+      }
+      continue;
+    }
+    if (Evict(page, answer)) return true;
+    looked += page.size();
+    evict_from_ms_ = page.back().at_ms + 1;
+  }
+  answer.more = true;
   return false;
 }
 

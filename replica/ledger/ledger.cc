@@ -54,6 +54,23 @@ std::uint32_t TriesReleased(Tables& tables, const std::string& hash) {
   return tries;
 }
 
+Answer::Kind KindOf(Begun begun) {
+  switch (begun) {
+    case Begun::kNew:
+    case Begun::kTakenUp:
+      return Answer::Kind::kExecute;
+    case Begun::kReplay:
+      return Answer::Kind::kReplay;
+    case Begun::kInFlight:
+      return Answer::Kind::kInFlight;
+    case Begun::kMismatch:
+      return Answer::Kind::kMismatch;
+    case Begun::kCrowded:
+      break;
+  }
+  return Answer::Kind::kCrowded;
+}
+
 Answer AboutClaim(Answer::Kind kind, const Claim& claim, const std::string& hash) {
   Answer answer;
   answer.kind = kind;
@@ -114,54 +131,77 @@ Answer Ledger::Apply(const Command& command, Stamp stamp) {
   return {};
 }
 
+// What happens to a slot that a begin finds, whatever it then says.
+void Ledger::Refresh(Slot& slot, const SlotRef& ref, const Stamp& stamp) {
+  // SHA-256 over length-prefixed parts does not collide; a record that says otherwise is corrupt.
+  Check(
+      slot.tenant() == ref.tenant() && slot.key() == ref.key() && slot.endpoint() == ref.endpoint(),
+      "a slot's tuple is the one its key was made of");
+  const bool restarted = RestartOwnLeases(slot, ref.hash());
+  const bool covered = slot.indexed_ms() <= stamp.covered_ms;
+  const int gone = Forget(slot, stamp.now_ms, options_.skew_ms, options_.grace_ms, covered);
+  if (restarted || gone > 0) tables_.Touch(ref.hash());
+}
+
+Slot& Ledger::NewSlot(const SlotRef& ref) {
+  Slot& slot = tables_.NewSlot(ref.hash());
+  slot.set_format(kSlotFormat);
+  slot.set_surface(ref.surface());
+  slot.set_tenant(ref.tenant());
+  slot.set_endpoint(ref.endpoint());
+  slot.set_key(ref.key());
+  return slot;
+}
+
+bool Ledger::NeedsRoom(Slot* slot, const Begin& begin, const Stamp& stamp) const {
+  if (!slot) return IsFull();
+  return IsFullOfBytes() && WouldAdd(*slot, begin, stamp.now_ms, rules_);
+}
+
 Answer Ledger::Begin_(const Begin& begin, const Stamp& stamp) {
   const std::string& hash = begin.slot().hash();
   Slot* slot = tables_.FindSlot(hash);
-  std::optional<Answer> room;
-  const bool fresh = slot == nullptr;
-  bool changed = false;
-  if (fresh) {
-    if (IsFull() && !MakeRoom(stamp, room.emplace())) {
-      room->kind = Answer::Kind::kFull;
-      return std::move(*room);
+  if (slot) Refresh(*slot, begin.slot(), stamp);
+  Answer room;
+  if (NeedsRoom(slot, begin, stamp)) {
+    if (!MakeRoom(stamp, room)) {
+      room.kind = Answer::Kind::kFull;
+      return room;
     }
-    slot = &tables_.NewSlot(hash);
-    slot->set_format(kSlotFormat);
-    slot->set_surface(begin.slot().surface());
-    slot->set_tenant(begin.slot().tenant());
-    slot->set_endpoint(begin.slot().endpoint());
-    slot->set_key(begin.slot().key());
-  } else {
-    // SHA-256 over length-prefixed parts does not collide; a record that says otherwise is corrupt.
-    Check(slot->tenant() == begin.slot().tenant() && slot->key() == begin.slot().key() &&
-              slot->endpoint() == begin.slot().endpoint(),
-          "a slot's tuple is the one its key was made of");
-    changed = RestartOwnLeases(*slot, hash);
-    const bool covered = slot->indexed_ms() <= stamp.covered_ms;
-    if (Forget(*slot, stamp.now_ms, options_.skew_ms, options_.grace_ms, covered) > 0)
-      changed = true;
+    slot = tables_.FindSlot(hash);  // it may be what had to go
   }
+  const bool fresh = slot == nullptr;
+  if (fresh) slot = &NewSlot(begin.slot());
   const BeginResult result = BeginOn(*slot, begin, stamp, tables_.head().fence(), rules_);
-  static constexpr Answer::Kind kKinds[] = {Answer::Kind::kExecute, Answer::Kind::kExecute,
-                                            Answer::Kind::kReplay, Answer::Kind::kInFlight,
-                                            Answer::Kind::kMismatch};
-  Answer answer = AboutClaim(kKinds[static_cast<int>(result.begun)], *result.claim, hash);
+  Answer answer = result.claim ? AboutClaim(KindOf(result.begun), *result.claim, hash)
+                               : Crowded(*slot, hash, stamp);
   answer.reclaimed = result.reclaimed;
   answer.mismatched = result.mismatched;
-  if (room) {
-    answer.expired = room->expired;
-    answer.evicted = room->evicted;
-  }
+  answer.expired = room.expired;
+  answer.evicted = room.evicted;
   if (answer.kind == Answer::Kind::kReplay) answer.outcome = result.claim->outcome();
   if (answer.kind == Answer::Kind::kInFlight)
     answer.retry_after_ms =
         std::max<std::int64_t>(1, rules_.LeaseEnd(*result.claim) - stamp.now_ms);
   if (answer.kind == Answer::Kind::kExecute) {
     fresh ? Index(*slot, hash, stamp.now_ms) : Reindex(*slot, hash, stamp.now_ms);
-    changed = true;
+    for (const std::string& run_id : result.closed) tables_.ShipClaim(hash, run_id);
     tables_.ShipClaim(hash, result.claim->run_id());
+    tables_.Touch(hash);
   }
-  if (changed) tables_.Touch(hash);
+  return answer;
+}
+
+Answer Ledger::Crowded(const Slot& slot, const std::string& hash, const Stamp& stamp) const {
+  Answer answer;
+  answer.kind = Answer::Kind::kCrowded;
+  answer.hash = hash;
+  std::int64_t first_end_ms = kNeverMs;
+  for (const Claim& claim : slot.claims())
+    if (claim.region() == options_.region) first_end_ms = std::min(first_end_ms, EndOf(claim));
+  const std::int64_t forgotten_ms =
+      SaturatingAdd(first_end_ms, options_.skew_ms + options_.grace_ms);
+  answer.retry_after_ms = std::max<std::int64_t>(1, forgotten_ms - stamp.now_ms);
   return answer;
 }
 
@@ -207,6 +247,7 @@ Answer Ledger::Settle_(const Settle& settle, const Stamp& stamp) {
     tables_.Touch(settle.hash());
   if (!IsAbandoned(*claim, stamp.now_ms, options_.skew_ms) &&
       SettleClaim(*claim, settle.fence(), settle.state(), settle.outcome(), stamp.now_ms)) {
+    settled_since_round_ = true;
     tables_.Touch(settle.hash());
     tables_.ShipClaim(settle.hash(), claim->run_id());
     answer = AboutClaim(Answer::Kind::kDone, *claim, settle.hash());
@@ -284,6 +325,7 @@ Answer Ledger::Mutate(const Mutation& mutation, const Stamp& stamp) {
         SettleClaim(*claim, answer.claim.fence(), StateFor(effect.outcome.status()), effect.outcome,
                     stamp.now_ms);
     Check(settled, "an admitted claim is pending under the fence it was admitted with");
+    settled_since_round_ = true;
     tables_.Touch(answer.hash);
     answer.claim = Summary(*claim);
     answer.woken.push_back(answer.hash);

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "replica/ledger/answer.h"
 #include "replica/ledger/claims.h"
@@ -23,7 +24,7 @@ struct LedgerOptions {
   std::int64_t grace_ms = 0;  // single-region keeps nothing beyond expiry plus skew
   std::uint64_t slots_max = 50'000'000;
   std::uint64_t slot_bytes_max = 64ull << 30;
-  bool evict_oldest = false;  // at the bound: oldest settled claims go, instead of kFull
+  bool evict_oldest = false;  // at the bound settled slots go, those that end first, not kFull
   std::uint64_t run_retention_ms = 7ull * 24 * 3600 * 1000;
   /// One of several that apply the same commands with the same stamps: starts of a node are not
   /// counted, and leases run by stamps alone.
@@ -77,9 +78,20 @@ class Ledger {
   /// The claim behind (hash, run id) of that tenant, or null; `answer` then says why.
   Claim* Locate(std::string_view tenant, const std::string& hash, std::string_view run_id,
                 Answer& answer);
-  /// Room for one more slot, making it if the options allow.
+  void Refresh(Slot& slot, const SlotRef& ref, const Stamp& stamp);
+  Slot& NewSlot(const SlotRef& ref);
+  Answer Crowded(const Slot& slot, const std::string& hash, const Stamp& stamp) const;
+  /// Whether the begin would make the store larger while it is at its bound. Null: no slot yet.
+  bool NeedsRoom(Slot* slot, const Begin& begin, const Stamp& stamp) const;
+  /// Room for one more slot or claim, making it if the options allow. Any slot may go by it.
   bool MakeRoom(const Stamp& stamp, Answer& answer);
+  /// Forgets settled ones of these until there is room; true when there is.
+  bool Evict(const std::vector<ExpiryIndex::Due>& slots, Answer& answer);
+  /// The same for the next ones in the order of the index. False without `answer.more`: the whole
+  /// index was gone through, and nothing in it was settled.
+  bool EvictFurtherOn(Answer& answer);
   bool IsFull() const;
+  bool IsFullOfBytes() const;
   /// Gives leases from before this boot their full length again, and says so to the others.
   bool RestartOwnLeases(Slot& slot, const std::string& hash);
   void Index(Slot& slot, const std::string& hash, std::int64_t now_ms);
@@ -95,6 +107,10 @@ class Ledger {
   Tables& tables_;
   const LedgerOptions options_;
   ClaimRules rules_;
+  // How far eviction has come, and whether anything was settled or evicted since it was at the
+  // front. Not in the tables: it decides in which order slots go, in a region that stands alone.
+  std::int64_t evict_from_ms_ = 0;
+  bool settled_since_round_ = false;
 };
 
 }  // namespace once

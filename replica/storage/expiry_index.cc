@@ -1,6 +1,7 @@
 #include "replica/storage/expiry_index.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "replica/storage/tables.h"
 
@@ -64,10 +65,11 @@ void ExpiryIndex::Erase(keys::Expiring kind, std::int64_t at_ms, std::string_vie
 }
 
 template <typename Visit>
-void ExpiryIndex::Scan(keys::Expiring kind, std::int64_t until_ms, const Visit& visit) {
-  if (until_ms < 0) return;
+void ExpiryIndex::Scan(keys::Expiring kind, std::int64_t from_ms, std::int64_t until_ms,
+                       const Visit& visit) {
+  if (until_ms < from_ms) return;
   Write();
-  tables_.ScanRaw(keys::ExpiryTime(kind, 0), keys::ExpiryTime(kind, until_ms + 1),
+  tables_.ScanRaw(keys::ExpiryTime(kind, from_ms), keys::ExpiryTime(kind, until_ms + 1),
                   [&visit](std::string_view key, std::string_view value) {
                     const std::string_view time = key.substr(keys::kExpiryKindBytes);
                     const std::string_view id = key.substr(keys::kExpiryPrefixBytes);
@@ -79,11 +81,23 @@ void ExpiryIndex::Scan(keys::Expiring kind, std::int64_t until_ms, const Visit& 
 std::vector<ExpiryIndex::Due> ExpiryIndex::Oldest(keys::Expiring kind, std::int64_t until_ms,
                                                   std::size_t limit) {
   std::vector<Due> due;
-  Scan(kind, until_ms, [&](std::string_view, std::int64_t at_ms, const Ids& ids) {
+  Scan(kind, 0, until_ms, [&](std::string_view, std::int64_t at_ms, const Ids& ids) {
     for (const std::string_view id : ids) {
       if (due.size() == limit) return false;
       due.push_back({at_ms, std::string(id)});
     }
+    return true;
+  });
+  return due;
+}
+
+std::vector<ExpiryIndex::Due> ExpiryIndex::From(keys::Expiring kind, std::int64_t from_ms,
+                                                std::size_t limit) {
+  constexpr std::int64_t kLastMs = std::numeric_limits<std::int64_t>::max() - 1;
+  std::vector<Due> due;
+  Scan(kind, from_ms, kLastMs, [&](std::string_view, std::int64_t at_ms, const Ids& ids) {
+    if (due.size() >= limit && due.back().at_ms != at_ms) return false;
+    for (const std::string_view id : ids) due.push_back({at_ms, std::string(id)});
     return true;
   });
   return due;
@@ -94,7 +108,7 @@ std::vector<ExpiryIndex::Due> ExpiryIndex::Take(keys::Expiring kind, std::int64_
   std::vector<Due> due;
   std::vector<std::string> taken;
   std::string rest;  // of the last entry
-  Scan(kind, until_ms, [&](std::string_view key, std::int64_t at_ms, const Ids& ids) {
+  Scan(kind, 0, until_ms, [&](std::string_view key, std::int64_t at_ms, const Ids& ids) {
     auto id = ids.begin();
     for (; id != ids.end() && due.size() < limit; ++id) due.push_back({at_ms, std::string(*id)});
     if (id == ids.begin()) return false;

@@ -31,7 +31,9 @@ class ExpiryIndex {
   };
   /// The first `limit` with at_ms <= until_ms, oldest first.
   std::vector<Due> Oldest(keys::Expiring kind, std::int64_t until_ms, std::size_t limit);
-  /// The same, and takes them out.
+  /// The first `limit` with at_ms >= from_ms, oldest first, and all that share the last one's time.
+  std::vector<Due> From(keys::Expiring kind, std::int64_t from_ms, std::size_t limit);
+  /// As Oldest, and takes them out.
   std::vector<Due> Take(keys::Expiring kind, std::int64_t until_ms, std::size_t limit);
 
   /// Whether something was put that Write has not written.
@@ -44,7 +46,7 @@ class ExpiryIndex {
  private:
   /// Visits entries as (key, time, ids) until `visit` returns false.
   template <typename Visit>
-  void Scan(keys::Expiring kind, std::int64_t until_ms, const Visit& visit);
+  void Scan(keys::Expiring kind, std::int64_t from_ms, std::int64_t until_ms, const Visit& visit);
 
   Tables& tables_;
   std::map<std::pair<keys::Expiring, std::int64_t>, std::string> open_;  // ids, packed

@@ -49,6 +49,14 @@ TEST_F(ExpiryIndexTest, WhatIsStoredAndWhatIsPendingComeInOrderOfTime) {
   EXPECT_TRUE(tables_.expiry().Oldest(kRun, 100, 100).empty());
 }
 
+TEST_F(ExpiryIndexTest, FromATimeOnThoseOfOneMillisecondStayTogether) {
+  Put(10, "a"), Put(20, "b"), Put(20, "c"), Put(30, "d");
+  EXPECT_EQ(IdsOf(tables_.expiry().From(kSlot, 0, 1)), (Ids{"a"}));
+  EXPECT_EQ(IdsOf(tables_.expiry().From(kSlot, 0, 2)), (Ids{"a", "b", "c"}));
+  EXPECT_EQ(IdsOf(tables_.expiry().From(kSlot, 21, 9)), (Ids{"d"}));
+  EXPECT_TRUE(tables_.expiry().From(kSlot, 31, 9).empty());
+}
+
 TEST_F(ExpiryIndexTest, NothingIsDueBeforeTimeBegan) {
   Put(10, "a");
   EXPECT_TRUE(Oldest(-1).empty());

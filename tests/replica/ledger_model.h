@@ -47,6 +47,7 @@ class LedgerModel {
     Entry* entry = nullptr;  // null: a new claim is to be made
     bool reclaimed = false;
     bool mismatched = false;
+    std::string closed = {};  // the claim of another request that the new one takes the key from
   };
 
   explicit LedgerModel(std::int64_t skew_ms) : skew_ms_(skew_ms) {}
@@ -65,7 +66,9 @@ class LedgerModel {
       if (!same && begin.mismatch() == REJECT)
         return {Answer::Kind::kMismatch, &entry, false, true};
       if (entry.Final()) return {Answer::Kind::kReplay, &entry, false, !same};
-      return {Answer::Kind::kExecute, &entry, entry.state == PENDING, !same};
+      const bool reclaimed = entry.state == PENDING;
+      if (!same) return {Answer::Kind::kExecute, nullptr, reclaimed, true, entry.run_id};
+      return {Answer::Kind::kExecute, &entry, reclaimed};
     }
     return {Answer::Kind::kExecute};
   }
@@ -78,6 +81,12 @@ class LedgerModel {
     entry.retention_ms = static_cast<std::int64_t>(begin.retention_ms());
     entry.outcome.clear();
     ++entry.tries;
+  }
+
+  void Close(Entry& entry, std::int64_t now_ms) {
+    entry.state = RELEASED;
+    entry.finalised_ms = now_ms;
+    entry.outcome.clear();
   }
 
   Entry* Find(const std::string& key, const std::string& run_id) {

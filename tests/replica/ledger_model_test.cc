@@ -110,6 +110,7 @@ class LedgerAgainstModel : public testing::TestWithParam<Variant> {
     ASSERT_GT(answer.claim.fence(), last_fence_) << "a fence rises and never ties";
     last_fence_ = answer.claim.fence();
     LedgerModel::Entry* entry = expected.entry;
+    if (auto* closed = model_.Find(key, expected.closed)) model_.Close(*closed, story_.now_ms);
     if (!entry) {
       ASSERT_EQ(run_ids_.count(answer.claim.run_id()), 0u) << "a new claim has a new run id";
       entry = &model_.claims[key].emplace_back();

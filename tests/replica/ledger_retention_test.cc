@@ -3,6 +3,7 @@
 
 #include "conflict/window.h"
 #include "replica/ledger/run_id.h"
+#include "replica/limits.h"
 #include "tests/replica/ledger_story.h"
 
 namespace once {
@@ -221,6 +222,56 @@ TEST(LedgerRetention, OW_L1_08_AClaimInWorkIsNeverEvicted) {
   EXPECT_EQ(story.Apply(SettleAs(working, COMPLETED)).kind, Kind::kDone);
 }
 
+TEST(LedgerRetention, OW_L1_08_OfDifferentRetentionsTheOneThatEndsFirstGoes) {
+  LedgerStory story(AtMost(2, true));
+  Complete(story, "older", {.retention_ms = 10 * kDayMs});
+  story.now_ms += kHourMs;
+  Complete(story, "newer", {.retention_ms = kDayMs});
+  Complete(story, "next", {.retention_ms = kDayMs});
+  EXPECT_TRUE(story.ClaimOf("older"));
+  EXPECT_FALSE(story.ClaimOf("newer"));
+}
+
+TEST(LedgerRetention, OW_L1_08_WhatIsSettledIsFoundBehindAnyNumberOfClaimsInWork) {
+  constexpr int kWorking = 5000;
+  LedgerStory story(AtMost(kWorking + 2, true));
+  for (int i = 0; i < kWorking; ++i) story.Apply(BeginKey("working-" + std::to_string(i)));
+  story.now_ms += kSecondMs;
+  Complete(story, "settled-0");
+  Complete(story, "settled-1");
+  Answer answer = story.Apply(BeginKey("new-0"));
+  for (int tries = 0; tries < kWorking / 1000 + 1 && answer.kind == Kind::kFull; ++tries) {
+    EXPECT_TRUE(answer.more) << "it has not looked at everything";
+    answer = story.Apply(BeginKey("new-0"));
+  }
+  EXPECT_EQ(answer.kind, Kind::kExecute);
+  EXPECT_EQ(answer.evicted, 1u);
+  EXPECT_EQ(story.Apply(BeginKey("new-1")).kind, Kind::kExecute) << "it goes on where it was";
+}
+
+TEST(LedgerRetention, OW_L1_08_FullIsSaidOnlyAfterEverySlotWasSeenInWork) {
+  constexpr int kWorking = 3000;
+  LedgerStory story(AtMost(kWorking, true));
+  Answer first;
+  for (int i = 0; i < kWorking; ++i) {
+    const Answer owned = story.Apply(BeginKey("working-" + std::to_string(i)));
+    if (i == 500) first = owned;
+    ++story.now_ms;
+  }
+  int unfinished = 0;
+  while (story.Apply(BeginKey("new")).more) ++unfinished;
+  EXPECT_GE(unfinished, 1);
+  EXPECT_LE(unfinished, 4);
+  EXPECT_TRUE(story.Apply(BeginKey("new")).more);
+  story.Apply(SettleAs(first, COMPLETED));  // behind where the scan has got to
+  Answer answer;
+  for (int tries = 0; tries < 8 && answer.kind != Kind::kExecute; ++tries) {
+    answer = story.Apply(BeginKey("new"));
+    EXPECT_TRUE(answer.kind == Kind::kExecute || answer.more) << "a wrong 507";
+  }
+  EXPECT_EQ(answer.evicted, 1u);
+}
+
 TEST(LedgerRetention, OW_L1_08_ClaimsThatNeverExpireGoInOrderOfAge) {
   LedgerStory story(AtMost(2, true));
   for (const char* key : {"a", "b", "c"}) {
@@ -266,6 +317,97 @@ TEST(LedgerRetention, TheBoundOfBytesHoldsToo) {
   EXPECT_GT(admitted, 1);
   EXPECT_LT(admitted, 30);
   EXPECT_LT(story.tables().head().slot_bytes(), 2500u);
+}
+
+TEST(LedgerRetention, TheBoundOfBytesHoldsForASlotThatGrows) {
+  LedgerOptions options;
+  options.slot_bytes_max = 2000;
+  LedgerStory story(options);
+  Answer answer = story.Apply(BeginKey("key"));
+  for (int round = 0; round < 100 && answer.kind == Kind::kExecute; ++round) {
+    story.Apply(SettleAs(answer, RELEASED));
+    answer = story.Apply(BeginKey("key"));
+  }
+  EXPECT_EQ(answer.kind, Kind::kFull);
+  EXPECT_LT(story.tables().head().slot_bytes(), 2500u);
+  story.now_ms += kHourMs;
+  EXPECT_EQ(story.Apply(BeginKey("key")).kind, Kind::kExecute) << "what has expired makes room";
+}
+
+TEST(LedgerRetention, ASlotThatGrowsMayItselfBeWhatIsEvicted) {
+  LedgerOptions options;
+  options.slot_bytes_max = 2000;
+  options.evict_oldest = true;
+  LedgerStory story(options);
+  for (int round = 0; round < 100; ++round) {
+    const Answer owned = story.Apply(BeginKey("key"));
+    ASSERT_EQ(owned.kind, Kind::kExecute);
+    story.Apply(SettleAs(owned, RELEASED));
+    ASSERT_LT(story.tables().head().slot_bytes(), 2500u);
+  }
+}
+
+TEST(LedgerRetention, AKeyThatIsGivenBackAgainAndAgainHoldsABoundedNumberOfClaims) {
+  LedgerStory story;
+  std::size_t refused = 0;
+  for (int round = 0; round < 3000; ++round) {
+    const Answer answer = story.Apply(BeginKey("key"));
+    if (answer.kind == Kind::kExecute) story.Apply(SettleAs(answer, RELEASED));
+    if (answer.kind == Kind::kCrowded) ++refused;
+  }
+  EXPECT_EQ(refused, 3000 - kSlotClaimsMax);
+  const Slot& slot = *story.tables().FindSlot(HashOfKey("key"));
+  EXPECT_EQ(static_cast<std::size_t>(slot.claims_size()), kSlotClaimsMax);
+}
+
+TEST(LedgerRetention, ARefusedBeginChangesNothingAndSaysWhenToComeBack) {
+  LedgerStory story;
+  for (std::size_t round = 0; round < kSlotClaimsMax; ++round)
+    story.Apply(SettleAs(story.Apply(BeginKey("key")), RELEASED));
+  const std::string before = story.tables().FindSlot(HashOfKey("key"))->SerializeAsString();
+  const Answer refused = story.Apply(BeginKey("key"));
+  EXPECT_EQ(refused.kind, Kind::kCrowded);
+  EXPECT_EQ(refused.retry_after_ms, 30 * kSecondMs + kSkewMs);
+  EXPECT_EQ(story.tables().FindSlot(HashOfKey("key"))->SerializeAsString(), before);
+  story.now_ms += refused.retry_after_ms;
+  EXPECT_EQ(story.Apply(BeginKey("key")).kind, Kind::kExecute);
+}
+
+TEST(LedgerRetention, ACrowdedKeyStillReplaysAndIsStillTakenUp) {
+  LedgerStory story;
+  for (std::size_t round = 0; round + 1 < kSlotClaimsMax; ++round)
+    story.Apply(SettleAs(story.Apply(BeginKey("key")), RELEASED));
+  story.Apply(SettleAs(story.Apply(BeginKey("key")), RETRYABLE));
+  EXPECT_EQ(story.Apply(BeginKey("key", {.body = "other", .mismatch = OFF})).kind, Kind::kCrowded);
+  const Answer taken_up = story.Apply(BeginKey("key"));
+  EXPECT_EQ(taken_up.kind, Kind::kExecute);
+  EXPECT_EQ(story.Apply(BeginKey("key")).kind, Kind::kInFlight);
+  story.Apply(SettleAs(taken_up, COMPLETED, "made"));
+  EXPECT_EQ(story.Apply(BeginKey("key")).outcome.body(), "made");
+}
+
+TEST(LedgerRetention, WhatOtherRegionsTellOfIsKeptBeyondTheBoundOfASlot) {
+  LedgerStory story;
+  Command command;
+  Frame& frame = *command.mutable_merge_frame()->mutable_frame();
+  const SlotRef slot = SlotOfKey("key");
+  for (std::size_t i = 0; i <= kSlotClaimsMax; ++i) {
+    Change& change = *frame.add_changes();
+    change.set_surface(slot.surface());
+    change.set_tenant(slot.tenant());
+    change.set_endpoint(slot.endpoint());
+    change.set_key(slot.key());
+    Claim& claim = *change.mutable_claim();
+    claim.set_run_id(MintRunId(story.now_ms, "us", i));
+    claim.set_region("us");
+    claim.set_version(2);
+    claim.set_state(RELEASED);
+    claim.set_finalised_ms(story.now_ms);
+  }
+  story.Apply(command);
+  EXPECT_EQ(story.tables().FindSlot(slot.hash())->claims_size(),
+            static_cast<int>(kSlotClaimsMax) + 1);
+  EXPECT_EQ(story.Apply(BeginKey("key")).kind, Kind::kExecute) << "they are not this region's";
 }
 
 TEST(LedgerRetention, S20_ALeaseRestartsInFullAtBoot) {

@@ -126,6 +126,44 @@ TEST(LedgerStates, ARetryableClaimBelongsToItsRequest) {
   EXPECT_EQ(story.Apply(BeginKey("key")).kind, Kind::kExecute);
 }
 
+TEST(LedgerStates, CM_03_ARequestThatThePolicyLetsThroughGetsAClaimOfItsOwn) {
+  for (const MismatchPolicy policy : {OBSERVE, OFF}) {
+    for (const bool lease_over : {false, true}) {
+      LedgerStory story;
+      const Answer first = story.Apply(BeginKey("key"));
+      if (lease_over)
+        story.now_ms += 30 * kSecondMs;
+      else
+        story.Apply(SettleAs(first, RETRYABLE));
+      const Answer other = story.Apply(BeginKey("key", {.body = "other", .mismatch = policy}));
+      EXPECT_EQ(other.kind, Kind::kExecute);
+      EXPECT_TRUE(other.mismatched);
+      EXPECT_EQ(other.reclaimed, lease_over);
+      EXPECT_NE(other.claim.run_id(), first.claim.run_id());
+      EXPECT_EQ(story.Apply(SettleAs(first, COMPLETED, "late")).kind, Kind::kStaleFence);
+      story.Apply(SettleAs(other, COMPLETED, "made"));
+      const Answer again = story.Apply(BeginKey("key", {.body = "other"}));
+      EXPECT_EQ(again.kind, Kind::kReplay) << "what ran belongs to the request that ran";
+      EXPECT_EQ(again.outcome.body(), "made");
+      EXPECT_EQ(story.Apply(BeginKey("key")).kind, Kind::kMismatch);
+    }
+  }
+}
+
+TEST(LedgerStates, AClaimThatLostItsKeyToAnotherRequestIsReleasedOneStepOn) {
+  LedgerStory story;
+  const Answer first = story.Apply(BeginKey("key"));
+  story.Apply(SettleAs(first, RETRYABLE));
+  story.Apply(BeginKey("key", {.body = "other", .mismatch = OFF}));
+  const Slot& slot = *story.tables().FindSlot(HashOfKey("key"));
+  ASSERT_EQ(slot.claims_size(), 2);
+  const Claim& closed = slot.claims(slot.claims(0).run_id() == first.claim.run_id() ? 0 : 1);
+  EXPECT_EQ(closed.state(), RELEASED);
+  EXPECT_EQ(closed.version(), first.claim.version() + 2);
+  EXPECT_EQ(closed.fingerprint(), "body");
+  EXPECT_FALSE(closed.has_outcome());
+}
+
 TEST(LedgerStates, AnotherTenantsClaimLooksLikeNone) {
   LedgerStory story;
   const Answer owned = story.Apply(BeginKey("key"));
