@@ -39,6 +39,19 @@ HttpReply FromOutcome(const Outcome& outcome, bool as_problem) {
   return reply;
 }
 
+// Without a key a retry is another request.
+HttpReply Unavailable(bool refused, bool as_problem, bool keyed) {
+  std::string message =
+      refused ? "Nothing can be promised now, and nothing was done" : "The outcome is unknown";
+  if (keyed)
+    message += "; a retry with the same key is safe.";
+  else
+    message += refused ? "." : "; without a key a retry may do it twice.";
+  HttpReply reply = ErrorReply(503, "unavailable", message, as_problem, {{"retryAfter", 1}});
+  RetryAfter(reply, 1);
+  return reply;
+}
+
 }  // namespace
 
 bool Api::FillBegin(Call& call, Surface surface, std::string_view endpoint, Begin& begin) {
@@ -208,6 +221,7 @@ void Api::CountAnswer(const Answer& answer, const std::string& tenant,
       count(Event::kStaleFence);
       break;
     case Answer::Kind::kFull:
+    case Answer::Kind::kCrowded:
     case Answer::Kind::kUnavailable:
       count(Event::kRefused);
       break;
@@ -219,8 +233,7 @@ void Api::CountAnswer(const Answer& answer, const std::string& tenant,
     count(Event::kRetryable);
 }
 
-HttpReply Api::Refusal(const Answer& answer, bool as_problem) const {
-  namespace json = boost::json;
+HttpReply Api::Refusal(const Answer& answer, bool as_problem, bool keyed) const {
   switch (answer.kind) {
     case Answer::Kind::kInFlight: {
       const std::int64_t seconds = std::clamp<std::int64_t>((answer.retry_after_ms + 999) / 1000, 1,
@@ -244,21 +257,23 @@ HttpReply Api::Refusal(const Answer& answer, bool as_problem) const {
     case Answer::Kind::kNotFound:
       return ErrorReply(404, "claim_not_found", "No such claim.", as_problem);
     case Answer::Kind::kFull: {
+      if (answer.more) return Unavailable(true, as_problem, keyed);
       HttpReply reply = ErrorReply(
           507, "insufficient_storage",
           "The store is at its size bound, or its disk is full; nothing was stored.", as_problem);
       RetryAfter(reply, 60);
       return reply;
     }
-    default: {
-      const char* const message =
-          answer.refused ? "Nothing can be promised now, and nothing was done; a retry with the "
-                           "same key is safe."
-                         : "The outcome is unknown; a retry with the same key is safe.";
-      HttpReply reply = ErrorReply(503, "unavailable", message, as_problem, {{"retryAfter", 1}});
-      RetryAfter(reply, 1);
+    case Answer::Kind::kCrowded: {
+      const std::int64_t seconds = answer.retry_after_ms / 1000 + 1;
+      HttpReply reply = ErrorReply(429, "too_many_claims",
+                                   "This key was given back too often; nothing was stored.",
+                                   as_problem, {{"retryAfter", seconds}});
+      RetryAfter(reply, seconds);
       return reply;
     }
+    default:
+      return Unavailable(answer.refused, as_problem, keyed);
   }
 }
 
@@ -271,7 +286,7 @@ HttpReply Api::MutationReply(const Answer& answer, bool keyed, bool as_problem) 
     return Refusal(taken_over, as_problem);
   }
   if (answer.kind != Answer::Kind::kDone && answer.kind != Answer::Kind::kReplay)
-    return Refusal(answer, as_problem);
+    return Refusal(answer, as_problem, keyed);
   HttpReply reply = FromOutcome(answer.outcome, as_problem);
   if (keyed && answer.kind == Answer::Kind::kReplay)
     reply.headers.emplace_back(kReplayHeader, "true");

@@ -84,7 +84,8 @@ class Api : public HttpService {
                Replica::Done done);
   HttpReply MutationReply(const Answer& answer, bool keyed, bool as_problem);
   void CountAnswer(const Answer& answer, const std::string& tenant, const std::string& endpoint);
-  HttpReply Refusal(const Answer& answer, bool as_problem) const;
+  /// `keyed`: the caller may be told that a retry with the same key is safe.
+  HttpReply Refusal(const Answer& answer, bool as_problem, bool keyed = true) const;
   bool FillBegin(Call& call, Surface surface, std::string_view endpoint, Begin& begin);
   // Answers a duplicate whose final answer is at hand; false: the ledger must be asked.
   bool Replay(const Call& call, const Begin& begin);

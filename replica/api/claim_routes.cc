@@ -220,7 +220,9 @@ void Api::BeginClaim(Call& call) {
     return call.Fail(400, "validation_error", std::string(kUnknownMember));
   const auto endpoint = body->String("endpoint");
   if (!endpoint || endpoint->empty() || endpoint->size() > kEndpointBytesMax)
-    return call.Fail(400, "validation_error", "endpoint must be a string of 1 to 512 bytes.");
+    return call.Fail(
+        400, "validation_error",
+        "endpoint must be a string of 1 to " + std::to_string(kEndpointBytesMax) + " bytes.");
   if (std::any_of(endpoint->begin(), endpoint->end(), IsControl))
     return call.Fail(400, "validation_error", "endpoint must have no control characters.");
   if (body->Has("request") == body->Has("fingerprint"))

@@ -115,7 +115,9 @@ void Api::ListConflicts(Call& call) {
   const auto after = QueryNumber(call.query, "after", seen);
   const auto limit = QueryNumber(call.query, "limit", kPageDefault);
   if (!after || !limit || *limit == 0 || *limit > kConflictsPerPageMax)
-    return call.Fail(400, "validation_error", "after and limit (1 to 1000) must be whole numbers.");
+    return call.Fail(400, "validation_error",
+                     "after and limit (1 to " + std::to_string(kConflictsPerPageMax) +
+                         ") must be whole numbers.");
   // An administrator sees every tenant's, anybody else their own.
   const std::string tenant = who->May("admin") ? "" : who->tenant;
   const bool stream = PrefersToJson(call.request, kEventStream);

@@ -3,8 +3,6 @@
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "replica/api/digest.h"
 
-#include <openssl/crypto.h>
-
 #include <algorithm>
 
 #include "replica/env/check.h"
@@ -134,18 +132,6 @@ std::optional<std::string> Base64Decode(std::string_view text) {
   const bool spare_bits_set = (bits & ((1u << pending) - 1)) != 0;
   if (spare_bits_set) return std::nullopt;
   return bytes;
-}
-
-bool SameSecret(std::string_view a, std::string_view b) {
-  return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
-}
-
-std::string PublicCacheKey(std::string_view tenant, std::string_view endpoint,
-                           std::string_view key) {
-  std::string joined;
-  joined.reserve(tenant.size() + endpoint.size() + key.size() + 2);
-  joined.append(tenant).append(1, ':').append(endpoint).append(1, ':').append(key);
-  return Hex(Bytes(Sha256(joined)));
 }
 
 std::string SlotKey(std::uint8_t surface, std::string_view tenant, std::string_view endpoint,

@@ -49,15 +49,8 @@ std::string Base64(std::string_view bytes);
 /// non-zero spare bits are refused, so two texts never decode to the same bytes.
 std::optional<std::string> Base64Decode(std::string_view text);
 
-/// Equality in time that depends on the lengths only.
-bool SameSecret(std::string_view a, std::string_view b);
-
-/// The key that callers see: hex of sha256(tenant ":" endpoint ":" key). Ambiguous when a part
-/// contains ':', so nothing is stored under it.
-std::string PublicCacheKey(std::string_view tenant, std::string_view endpoint,
-                           std::string_view key);
-
-/// The key that records are stored under: 32 raw bytes, different for every different tuple.
+/// The key that records are stored under: 32 raw bytes, different for every different tuple. The
+/// specification's sha256(tenant ":" endpoint ":" key) is not, when a part contains ':'.
 std::string SlotKey(std::uint8_t surface, std::string_view tenant, std::string_view endpoint,
                     std::string_view key);
 

@@ -18,6 +18,11 @@ namespace json = boost::json;
 
 constexpr const char* kNoFaults = "Fault injection is not switched on for this node.";
 
+// The vocabulary has no word for ever.
+std::uint64_t AdvertisedSeconds(std::uint64_t retention_ms) {
+  return retention_ms == 0 ? kSpanSecondsMax : retention_ms / 1000;
+}
+
 json::object IdempotencyFamily(const Config& config) {
   const bool many = !config.peers.empty();
   const bool strict = StrictRoutes(config.strict_routes).all();
@@ -34,10 +39,8 @@ json::object IdempotencyFamily(const Config& config) {
   }
   // Picking a survivor among records authorises no effect, so nothing here claims fenced effects.
   return {{"supported", true},
-          {"layer1RetentionSeconds", config.route_retention_ms == 0
-                                         ? std::uint64_t{100} * 366 * 24 * 3600
-                                         : config.route_retention_ms / 1000},
-          {"layer2RetentionSeconds", config.invocation_retention_ms / 1000},
+          {"layer1RetentionSeconds", AdvertisedSeconds(config.route_retention_ms)},
+          {"layer2RetentionSeconds", AdvertisedSeconds(config.invocation_retention_ms)},
           {"crossRegion", !many    ? "single-region"
                           : v17    ? "reconciled-records"
                           : strict ? "strict"
@@ -199,9 +202,18 @@ void Api::ListPolicies(Call& call) {
 
 void Api::PutPolicy(Call& call) {
   const auto policy = ReadPolicy(call, true);
-  if (policy) ChangePolicy(call, *policy, false);
+  if (!policy) return;
+  if (!policy->tenant().empty() && !IsTenantName(policy->tenant()))
+    return call.Fail(400, "validation_error",
+                     "tenant must be empty or " + std::string(kTenantRule) + ".");
+  if (policy->route().size() > kEndpointBytesMax)
+    return call.Fail(
+        400, "validation_error",
+        "route must be a string of at most " + std::to_string(kEndpointBytesMax) + " bytes.");
+  ChangePolicy(call, *policy, false);
 }
 
+// Takes any name: what an older version accepted can be removed.
 void Api::DeletePolicy(Call& call) {
   const auto policy = ReadPolicy(call, false);
   if (policy) ChangePolicy(call, *policy, true);
@@ -213,7 +225,7 @@ void Api::ChangePolicy(Call& call, const RoutePolicy& policy, bool remove) {
   command.mutable_set_policy()->set_remove(remove);
   replica_.Submit(std::move(command), [this, policy, remove, respond = call.respond,
                                        as_problem = call.as_problem](const Answer& answer) {
-    if (answer.kind != Answer::Kind::kDone) return respond(Refusal(answer, as_problem));
+    if (answer.kind != Answer::Kind::kDone) return respond(Refusal(answer, as_problem, false));
     if (remove)
       replica_.policies().Remove(policy);
     else

@@ -4,11 +4,10 @@
 #include <charconv>
 
 #include "replica/api/header_list.h"
+#include "replica/limits.h"
 
 namespace once {
 namespace {
-
-constexpr std::int64_t kWaitSecondsMax = 86'400;
 
 std::optional<std::int64_t> Seconds(std::string_view value) {
   if (value.size() > 2 && value.front() == '"' && value.back() == '"')

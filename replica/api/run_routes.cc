@@ -209,7 +209,9 @@ void Api::CreateWebhook(Call& call) {
                            std::to_string(limits.webhook_events_max) + " names.");
     for (const auto& event : events->as_array()) {
       if (!event.is_string() || event.as_string().size() > kEventNameBytesMax)
-        return call.Fail(400, "validation_error", "events must be names of at most 128 bytes.");
+        return call.Fail(
+            400, "validation_error",
+            "events must be names of at most " + std::to_string(kEventNameBytesMax) + " bytes.");
       request.add_events(std::string(event.as_string()));
     }
   }

@@ -66,8 +66,9 @@ void Api::SimulatePartition(Call& call) {
     slot = ReadSlot(claims->as_array());
   if (!slot)
     return call.Fail(400, "validation_error",
-                     "claims must be 2 to 1000 {runId, tenantId, endpoint, key, region} of one "
-                     "(tenantId, endpoint, key).");
+                     "claims must be 2 to " + std::to_string(kSeamClaimsMax) +
+                         " {runId, tenantId, endpoint, key, region} of one (tenantId, endpoint, "
+                         "key).");
   const std::vector<Component> components = Components(*slot);
   const Component& component = components.front();
   json::array losers, redirects;

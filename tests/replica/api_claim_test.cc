@@ -69,6 +69,31 @@ TEST_F(ApiClaim, OW_L1_14_ALaterSuccessReplacesTheRetryableOutcome) {
   EXPECT_EQ(Begin("k").Text("/outcome/body"), "done");
 }
 
+TEST_F(ApiClaim, AKeyThatIsReleasedAgainAndAgainIsRefusedUntilSomeAreForgotten) {
+  for (std::size_t round = 0; round < kSlotClaimsMax; ++round) {
+    const Reply claim = Begin("k");
+    ASSERT_EQ(claim.status, 201);
+    ASSERT_EQ(Ask("DELETE", Place(claim), Fence(claim)).status, 204);
+  }
+  const Reply refused = Begin("k");
+  EXPECT_EQ(refused.status, 429);
+  EXPECT_EQ(refused.Text("/error"), "too_many_claims");
+  EXPECT_EQ(std::to_string(refused.Number("/details/retryAfter")), refused.Header("Retry-After"));
+  EXPECT_EQ(Begin("other").status, 201);
+  EXPECT_EQ(Metric("once_refused_total", R"(route="charge")"), 1);
+  Advance(refused.Number("/details/retryAfter") * 1000);
+  EXPECT_EQ(Begin("k").status, 201);
+}
+
+TEST_F(ApiClaim, ARunThatIsRefusedAdmissionAgainAndAgainIsBoundedToo) {
+  const std::string refusing = R"({"workflowId":"fail","inputs":{"status":400}})";
+  for (std::size_t round = 0; round < kSlotClaimsMax; ++round)
+    ASSERT_EQ(Post("/v1/runs", "k", refusing).status, 400);
+  const Reply refused = Post("/v1/runs", "k", refusing);
+  EXPECT_EQ(refused.Text("/error"), "too_many_claims");
+  EXPECT_FALSE(refused.Replayed());
+}
+
 TEST_F(ApiClaim, AFenceIsRequired) {
   const Reply claim = Begin("k");
   for (const Headers& headers :

@@ -8,11 +8,6 @@ constexpr const char* kUnknownRun = "01HZZZZZZZZZZZZZZZZZZZZZZZ";
 
 class ApiKeyspace : public ApiWorld {};
 
-TEST_F(ApiKeyspace, OW_CK_01_ThePublicKeyIsTheSpecsFormula) {
-  EXPECT_EQ(PublicCacheKey("tenant-a", "POST /v1/runs", "k1"),
-            "1d3ac00f28a15eb371dbe2eebf9b6cf6962dc8c9f46fb48631d7cb19448e4542");
-}
-
 TEST_F(ApiKeyspace, OW_CK_02_TwoTenantsTwoRuns) {
   const Reply acme = Post("/v1/runs", "1", kNoop);
   As("globex");

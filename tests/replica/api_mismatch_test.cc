@@ -81,6 +81,20 @@ TEST_F(ApiMismatch, CM_03_OffReplaysBlindly) {
   EXPECT_TRUE(log_.empty());
 }
 
+TEST_F(ApiMismatch, CM_03_WhatRanBelongsToTheRequestThatRan) {
+  const std::string busy = R"({"workflowId":"fail","inputs":{"status":503,"times":1}})";
+  SetRuns("off");
+  ASSERT_EQ(Post("/v1/runs", "k", busy).status, 503);
+  const Reply other = Post("/v1/runs", "k", kOther);
+  ASSERT_EQ(other.status, 201);
+  EXPECT_FALSE(other.Replayed());
+  SetRuns("reject");
+  EXPECT_EQ(Post("/v1/runs", "k", kOther).body, other.body);
+  const Reply first = Post("/v1/runs", "k", busy);
+  EXPECT_EQ(first.Text("/error"), "idempotency_key_mismatch");
+  EXPECT_EQ(first.Text("/details/existingRunId"), other.Text("/runId"));
+}
+
 TEST_F(ApiMismatch, CM_05_CountedInEveryPolicyPerTenantAndRoute) {
   Post("/v1/runs", "k", kNoop);
   double expected = 0;
@@ -160,6 +174,31 @@ TEST_F(ApiMismatch, CM_06_NumberSpellingIsNotAMismatchADifferentIntegerIs) {
   EXPECT_EQ(Post("/v1/runs", "one", body("2")).status, 409);
   Post("/v1/runs", "big", body("9007199254740992"));
   EXPECT_EQ(Post("/v1/runs", "big", body("9007199254740993")).status, 409);
+}
+
+TEST_F(ApiMismatch, APolicyIsForATenantAndARouteThatThereCanBe) {
+  const std::string longest(kEndpointBytesMax, 'r');
+  EXPECT_EQ(SetPolicy(R"({"route":")" + longest + R"(","mismatch":"off"})").status, 200);
+  EXPECT_EQ(SetPolicy(R"({"route":")" + longest + R"(r","mismatch":"off"})").status, 400);
+  for (const char* tenant : {"a b", "ac/me", "\u00e9"})
+    EXPECT_EQ(SetPolicy(R"({"tenant":")" + std::string(tenant) + R"(","mismatch":"off"})").status,
+              400)
+        << tenant;
+  EXPECT_EQ(SetPolicy(R"({"tenant":"","route":"","mismatch":"reject"})").status, 200);
+}
+
+TEST_F(ApiMismatch, APolicyOfANameThatIsNoLongerAcceptedCanBeRemoved) {
+  Command old;
+  RoutePolicy& policy = *old.mutable_set_policy()->mutable_policy();
+  policy.set_tenant("a b");
+  policy.set_mismatch(OFF);
+  replica_->Submit(old, [](const Answer&) {});
+  RunUntilIdle();
+  Restart();
+  As("admin");
+  ASSERT_EQ(Get("/v1/admin/policies").Text("/policies/0/tenant"), "a b");
+  EXPECT_EQ(Ask("DELETE", "/v1/admin/policies", {}, R"({"tenant":"a b"})").status, 200);
+  EXPECT_EQ(Get("/v1/admin/policies").At("/policies").as_array().size(), 0u);
 }
 
 TEST_F(ApiMismatch, TheAdminCallsNeedTheScopeAndAGoodBody) {

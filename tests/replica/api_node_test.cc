@@ -52,6 +52,17 @@ TEST_F(ApiNode, TheDocumentSaysWhatTheNodeDoes) {
               201);
 }
 
+TEST_F(ApiNode, CK_05_ForEverIsAdvertisedAsAHundredYearsInBothLayers) {
+  Configure([](Config& config) {
+    config.route_retention_ms = 0;
+    config.invocation_retention_ms = 0;
+  });
+  const Reply reply = Get("/.well-known/openwop");
+  const auto hundred_years = static_cast<std::int64_t>(kSpanSecondsMax);
+  EXPECT_EQ(reply.Number("/idempotency/layer1RetentionSeconds"), hundred_years);
+  EXPECT_EQ(reply.Number("/idempotency/layer2RetentionSeconds"), hundred_years);
+}
+
 TEST_F(ApiNode, TheDocumentCanBeCached) {
   const Reply first = Get("/.well-known/openwop");
   EXPECT_NE(first.Header("Cache-Control"), "");
@@ -80,6 +91,29 @@ TEST_F(ApiNode, OW_N_10_EveryAdvertisedMetricIsOnThePage) {
     EXPECT_NE(page.find("# TYPE " + std::string(name.as_string()) + " "), std::string::npos)
         << name;
   EXPECT_EQ(page.find("\"k\""), std::string::npos);
+}
+
+TEST_F(ApiNode, TheCommitQueueIsTheAnswersThatWaitForASync) {
+  disk_.SetSyncDelay(100);
+  const auto first = SendPost("/v1/runs", "a", kNoop), second = SendPost("/v1/runs", "b", kNoop);
+  EXPECT_EQ(Metric("once_commit_queue"), 2);
+  Advance(500);
+  EXPECT_EQ(first->status, 201);
+  EXPECT_EQ(second->status, 201);
+  EXPECT_EQ(Metric("once_commit_queue"), 0);
+}
+
+TEST_F(ApiNode, EveryRequestIsInTheHistogramWithItsTime) {
+  const std::string created = R"(route="/v1/runs")";
+  disk_.SetSyncDelay(100);
+  const auto reply = SendPost("/v1/runs", "a", kNoop);
+  Advance(500);
+  ASSERT_EQ(reply->status, 201);
+  EXPECT_EQ(Metric("once_request_seconds_count", created), 1);
+  EXPECT_GE(Metric("once_request_seconds_sum", created), 0.1);
+  EXPECT_LT(Metric("once_request_seconds_sum", created), 0.5);
+  Post("/v1/runs", "b", "not json");
+  EXPECT_EQ(Metric("once_request_seconds_count", created), 2);
 }
 
 TEST_F(ApiNode, OW_N_09_ACallersKeyIsNowhereInMetricsOrLog) {
@@ -177,6 +211,19 @@ TEST_F(ApiNode, AFailedSyncIs503FromThenOn) {
   CrashAndRestart();
   EXPECT_EQ(Get("/readyz").status, 200);
   EXPECT_EQ(Post("/v1/runs", "k", kNoop).status, 201);
+}
+
+TEST_F(ApiNode, WithoutAKeyNobodyIsToldThatARetryIsSafe) {
+  disk_.FailNextSync();
+  const Reply unknown = Post("/v1/runs", "", kNoop);
+  ASSERT_EQ(unknown.status, 503);
+  EXPECT_EQ(unknown.Text("/message"),
+            "The outcome is unknown; without a key a retry may do it twice.");
+  const Reply refused = Post("/v1/runs", "", kNoop);
+  ASSERT_EQ(refused.status, 503);
+  EXPECT_EQ(refused.Text("/message"), "Nothing can be promised now, and nothing was done.");
+  EXPECT_NE(Post("/v1/runs", "k", kNoop).Text("/message").find("same key is safe"),
+            std::string::npos);
 }
 
 TEST_F(ApiNode, AFullDiskIs507UntilThereIsSpace) {

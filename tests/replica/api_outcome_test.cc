@@ -204,6 +204,25 @@ TEST_F(ApiOutcome, AtTheBoundWithoutEvictionNewKeysGet507) {
   EXPECT_EQ(Post("/v1/runs", "k2", kNoop).status, 201) << "what expired has left its place";
 }
 
+TEST_F(ApiOutcome, OW_L1_08_WhileEvictionIsStillLookingItIs503AndNot507) {
+  constexpr int kWorking = 1500;
+  Configure([](Config& config) {
+    config.slots_max = kWorking + 1;
+    config.evict_oldest = true;
+  });
+  const auto begin = [&](const std::string& key) {
+    return Post("/v1/claims", key, R"({"endpoint":"e","request":1})");
+  };
+  for (int i = 0; i < kWorking; ++i) begin("working-" + std::to_string(i));
+  Advance(1000);
+  ASSERT_EQ(Post("/v1/runs", "settled", kNoop).status, 201);
+  const Reply looking = begin("new");
+  EXPECT_EQ(looking.status, 503);
+  EXPECT_EQ(looking.Header("Retry-After"), "1");
+  EXPECT_NE(looking.Text("/message").find("nothing was done"), std::string::npos);
+  EXPECT_EQ(begin("new").status, 201);
+}
+
 TEST_F(ApiOutcome, CK_05_RetentionIsASettingPerSurface) {
   Configure([](Config& config) {
     config.test_seams = true;

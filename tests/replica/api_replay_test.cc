@@ -133,6 +133,34 @@ TEST(ApiRoutes, OW_G_01_EveryRouteThatTakesAKeyIsAmongThem) {
   EXPECT_EQ(tried, keyed);
 }
 
+struct Unkeyed {
+  const char* endpoint;
+  const char* why;
+};
+// docs/API.md names them too.
+constexpr Unkeyed kUnkeyed[] = {
+    {"POST /v1/claims", "its key is the claim's"},
+    {"PUT /v1/claims/{claimId}/outcome", "its fence makes it repeatable"},
+    {"POST /v1/claims/{claimId}/renew", "its fence makes it repeatable"},
+    {"DELETE /v1/claims/{claimId}", "its fence makes it repeatable"},
+    {"PUT /v1/admin/policies", "sets a state: twice is once"},
+    {"DELETE /v1/admin/policies", "sets a state: twice is once"},
+    {"PUT /v1/admin/cut", "sets a state: twice is once"},
+    {"POST /v1/admin/reload", "reads files again: twice is once"},
+    {"POST /v1/cluster", "names the members to have: twice is once, or refused"},
+    {"POST /v1/host/sample/test/multi-region/simulate-partition", "a test seam; keeps nothing"},
+    {"POST /v1/host/sample/test/cross-engine/append", "a test seam"},
+    {"POST /v1/host/sample/test/cross-engine/reset", "a test seam"},
+};
+
+TEST(ApiRoutes, OW_G_01_OW_L1_01_EveryMutatingRouteIsKeyedOrANamedException) {
+  std::set<std::string> exceptions, unkeyed;
+  for (const Unkeyed& each : kUnkeyed) exceptions.insert(each.endpoint);
+  for (const Route& route : Routes())
+    if (route.method != "GET" && !route.keyed) unkeyed.insert(route.Endpoint());
+  EXPECT_EQ(unkeyed, exceptions);
+}
+
 class ApiReplay : public ApiWorld {};
 
 TEST_F(ApiReplay, OW_L1_02_GetDoesNotHonourTheKey) {

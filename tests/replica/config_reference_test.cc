@@ -22,7 +22,7 @@ std::string TextOf(const std::string& path) {
 // Every option that the parser asks for, by the one way it has to ask.
 std::set<std::string> OptionsOfParser() {
   const std::string source = TextOf(std::string(ONCE_SOURCE_DIR) + "/replica/config.cc");
-  static const std::regex kRead(R"(\.Read(?:Seconds)?\("(\w+)\")");
+  static const std::regex kRead(R"(\.Read(?:Seconds|Millis)?\("(\w+)\")");
   std::set<std::string> options;
   for (std::sregex_iterator at(source.begin(), source.end(), kRead), end; at != end; ++at)
     options.insert((*at)[1]);

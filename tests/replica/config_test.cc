@@ -25,6 +25,31 @@ void ExpectRefused(const std::string& text, const std::vector<std::string>& word
     EXPECT_NE(error.find(word), std::string::npos) << error << " does not name " << word;
 }
 
+TEST(Config, EveryOptionInMillisecondsHasAnUpperBound) {
+  const std::pair<const char*, const char*> sections[] = {{"node", "clock_skew_bound_ms"},
+                                                          {"claims", "lease_ms"},
+                                                          {"cluster", "replication_lag_bound_ms"},
+                                                          {"strict_group", "answer_ms"},
+                                                          {"limits", "header_deadline_ms"},
+                                                          {"limits", "body_deadline_ms"},
+                                                          {"limits", "write_deadline_ms"},
+                                                          {"limits", "idle_deadline_ms"},
+                                                          {"limits", "drain_deadline_ms"},
+                                                          {"limits", "stop_grace_ms"},
+                                                          {"limits", "stop_deadline_ms"},
+                                                          {"limits", "stream_keep_alive_ms"},
+                                                          {"limits", "wait_ms_max"},
+                                                          {"limits", "lease_ms_max"},
+                                                          {"limits", "delay_ms_max"}};
+  for (const auto& [section, option] : sections)
+    for (const std::int64_t value : {kOptionMsMax + 1, INT64_MAX})
+      ExpectRefused("[" + std::string(section) + "]\n" + option + " = " + std::to_string(value),
+                    {option, "a hundred years", "line 2"});
+  EXPECT_EQ(Parsed("[limits]\nstream_keep_alive_ms = " + std::to_string(kOptionMsMax))
+                .limits.stream_keep_alive_ms,
+            kOptionMsMax);
+}
+
 TEST(Config, AnEmptyFileIsTheDefaults) {
   const Config config = Parsed("");
   EXPECT_EQ(config.region, "local");

@@ -23,7 +23,8 @@ std::string Read(const fs::path& path) {
 
 // Suite.Name of every test in the tree.
 std::set<std::string> AllTests() {
-  static const std::regex kTest(R"(\bTEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\))");
+  static const std::regex kTest(
+      R"(\b(?:(?:TYPED_)?TEST(?:_F|_P)?|RC_GTEST(?:_FIXTURE)?_PROP)\(\s*(\w+),\s*(\w+)\s*[,)])");
   std::set<std::string> tests;
   for (const auto& entry : fs::recursive_directory_iterator(fs::path(ONCE_SOURCE_DIR) / "tests")) {
     if (entry.path().extension() != ".cc") continue;
@@ -59,11 +60,12 @@ TEST(Conformance, EveryListedTestExists) {
 
 TEST(Conformance, EveryTestThatCarriesAnIdIsListedUnderIt) {
   static const std::regex kId(
-      R"((OW_[A-Z]+[0-9]?_[0-9]+|CM_[0-9]+|CK_[0-9]+|VW_[0-9]+|IDS_[0-9]+)_)");
+      R"([._](OW_[A-Z]+[0-9]?_[0-9]+|(?:CM|CK|VW|IDS)_[0-9]+|S_?[0-9]{2}(?=_)))");
   auto listed = Listed();
   for (const std::string& test : AllTests())
     for (std::sregex_iterator at(test.begin(), test.end(), kId), end; at != end; ++at) {
       std::string id = (*at)[1].str();
+      if (id[0] == 'S' && id[1] != '_') id.insert(1, "_");  // S20 is S-20
       std::replace(id.begin(), id.end(), '_', '-');
       EXPECT_TRUE(listed[id].count(test)) << test << " is not listed under " << id;
     }
