@@ -17,6 +17,7 @@
 #include "replica/io/key_file.h"
 #include "replica/io/log.h"
 #include "replica/io/open_files.h"
+#include "replica/io/peer_tls.h"
 #include "replica/io/region_key.h"
 #include "replica/io/rocks_store.h"
 #include "replica/io/tls.h"
@@ -27,6 +28,32 @@
 
 namespace once {
 namespace {
+
+RegionKeyOptions RegionKeyFiles(const Config& config) {
+  RegionKeyOptions options{
+      config.region, config.peer_key_file, config.peer_ca_file, config.peer_certificates_dir, {}};
+  for (const PeerAddress& peer : config.peers) options.peers.push_back(peer.region);
+  return options;
+}
+
+PeerTlsFiles PeerFiles(const Config& config) {
+  return {config.peer_certificate_file, config.peer_key_file, config.peer_ca_file};
+}
+
+// Reads every certificate and key and keeps none: what is in force is replaced only when all of the
+// new ones are good.
+std::string WrongKeys(const Config& config) {
+  if (!config.tls_certificate_file.empty()) {
+    const auto tls = TlsContext::Load(config.tls_certificate_file, config.tls_key_file);
+    if (const auto* error = std::get_if<std::string>(&tls)) return *error;
+  }
+  if (config.peers.empty()) return "";
+  const auto key = RegionKey::Load(RegionKeyFiles(config));
+  if (const auto* error = std::get_if<std::string>(&key)) return *error;
+  const auto peers = PeerTls::Load(PeerFiles(config), config.region);
+  const auto* error = std::get_if<std::string>(&peers);
+  return error ? *error : "";
+}
 
 constexpr std::int64_t kReadinessIntervalMs = 500;
 constexpr std::int64_t kSilenceMsMin = 3'600'000;  // however short the grace
@@ -146,15 +173,14 @@ std::string Node::OpenCluster() {
   gossip.grace_ms = config_.forget_grace_ms;
   gossip.silence_ms_max = std::max(config_.forget_grace_ms, kSilenceMsMin);
   for (const PeerAddress& peer : config_.peers) gossip.peers.push_back(peer.region);
-  auto key = RegionKey::Load({config_.region, config_.peer_key_file, config_.peer_ca_file,
-                              config_.peer_certificates_dir, gossip.peers});
+  auto key = RegionKey::Load(RegionKeyFiles(config_));
   if (auto* error = std::get_if<std::string>(&key)) return *error;
   region_key_ = std::move(std::get<std::unique_ptr<RegionKey>>(key));
   TlsTransportOptions options;
   options.region = config_.region;
   options.listen = config_.peer_listen;
   options.peers = config_.peers;
-  options.files = {config_.peer_certificate_file, config_.peer_key_file, config_.peer_ca_file};
+  options.files = PeerFiles(config_);
   options.fault_injection = config_.fault_injection;
   auto transport = TlsTransport::Open(context_, std::move(options));
   if (auto* error = std::get_if<std::string>(&transport)) return *error;
@@ -273,6 +299,7 @@ std::string Node::Reload() {
     return "there is no file " + config_.credentials_file;
   auto credentials = LoadCredentials(config_.credentials_file);
   if (auto* error = std::get_if<std::string>(&credentials)) return *error;
+  if (std::string error = WrongKeys(config_); !error.empty()) return error;
   if (tls_)
     if (const auto error = tls_->Reload()) return *error;
   if (region_key_)
