@@ -1,9 +1,6 @@
-// onced, oncectl and ops/up as an operator types them.
+// onced, oncectl and once-sim as an operator types them.
 #include <gmock/gmock.h>
-#include <unistd.h>
 
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/json.hpp>
 #include <csignal>
 #include <filesystem>
@@ -189,45 +186,6 @@ TEST(CommandLine, DevMakesCredentialsAndServesThem) {
   EXPECT_EQ(Caller(8101, keys["admin"]).CreateRun("order").status, 403);
   dev.Signal(SIGTERM);
   EXPECT_EQ(dev.WaitExit(), 0);
-}
-
-/// ops/up, in a folder where there is nothing to install or build.
-ProgramResult Up(const std::string& port_base, const ScratchDirectory& scratch = {}) {
-  fs::create_directory(scratch / "ops");
-  for (const char* name : {"up", "setup"})
-    fs::copy_file(ONCE_SOURCE_DIR "/ops/" + std::string(name),
-                  scratch / (std::string("ops/") + name));
-  return RunProgram({"env", "ONCE_PORT_BASE=" + port_base, scratch / "ops/up"}, scratch.path());
-}
-
-TEST(CommandLine, UpNamesAPortThatIsInUseAndTheWayOut) {
-  boost::asio::io_context context;
-  const boost::asio::ip::tcp::acceptor taken(context, {boost::asio::ip::address_v4::loopback(), 0});
-  const int port = taken.local_endpoint().port();
-  const ProgramResult result = Up(std::to_string(port - 1));
-  EXPECT_EQ(result.exit_code, 1);
-  EXPECT_THAT(result.err, HasSubstr("Port " + std::to_string(port) + " is in use"));
-  EXPECT_THAT(result.err, HasSubstr("ONCE_PORT_BASE=9100 ./ops/up"));
-  EXPECT_THAT(result.err, Not(HasSubstr("Building"))) << "known before minutes have passed";
-}
-
-TEST(CommandLine, UpLeavesAClusterAloneThatRunsOnOtherPorts) {
-  const ScratchDirectory scratch;
-  fs::create_directory(scratch / ".once");
-  WriteFile(scratch / ".once/us.pid", std::to_string(::getpid()) + "\n");
-  WriteFile(scratch / ".once/us.toml", "[node]\nlisten = \"127.0.0.1:8101\"\n");
-  const ProgramResult result = Up("9100", scratch);
-  EXPECT_EQ(result.exit_code, 1);
-  EXPECT_THAT(result.err, HasSubstr("Node us is already running"));
-  EXPECT_THAT(result.err, HasSubstr("on another port; stop it with ./ops/down"));
-}
-
-TEST(CommandLine, UpRefusesPortsThatAreNone) {
-  for (const char* base : {"http", "-1", "70000", "65433", "1e3", "0"}) {
-    const ProgramResult result = Up(base);
-    EXPECT_EQ(result.exit_code, 2);
-    EXPECT_THAT(result.err, HasSubstr("ONCE_PORT_BASE must be a number"));
-  }
 }
 
 class Keys : public testing::Test {

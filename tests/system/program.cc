@@ -47,6 +47,8 @@ Program::Program(const Options& options) {
   if (pid_ > 0) return;
   // Other threads may hold any lock: from here on only calls that are safe after fork.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // A shell cannot trap what was ignored when it began, as for all that a script starts with &.
+  ::signal(SIGINT, SIG_DFL);
   Redirect(options.out_file, STDOUT_FILENO);
   Redirect(options.err_file, STDERR_FILENO);
   if (!options.directory.empty() && ::chdir(options.directory.c_str()) != 0) ::_exit(126);
