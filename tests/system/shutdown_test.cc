@@ -1,6 +1,7 @@
-// SIGTERM in the middle of work.
+// SIGTERM and SIGINT in the middle of work.
 #include <gmock/gmock.h>
 
+#include <csignal>
 #include <set>
 
 #include "tests/system/node_process.h"
@@ -39,13 +40,15 @@ std::vector<std::unique_ptr<Caller>> SendAdmissions(NodeProcess& node, const std
   return callers;
 }
 
-TEST(Shutdown, RequestsUnderWayAreAnsweredOrCanBeReclaimed) {
+class ShutdownBy : public testing::TestWithParam<int> {};
+
+TEST_P(ShutdownBy, RequestsUnderWayAreAnsweredOrCanBeReclaimed) {
   const std::string inputs = R"({"admissionMs":1500})";
   NodeProcess node({.node_settings = kMetricsPublic, .settings = "[claims]\nlease_ms = 2000\n"});
   const std::string key = node.AddKey("acme");
   ASSERT_TRUE(node.Start());
   const auto callers = SendAdmissions(node, key, inputs);
-  node.Signal(SIGTERM);
+  node.Signal(GetParam());
   std::map<int, std::string> promised;
   for (int i = 0; i < kRequests; ++i) {
     const HttpResult answer = callers[static_cast<std::size_t>(i)]->http().Receive();
@@ -66,6 +69,11 @@ TEST(Shutdown, RequestsUnderWayAreAnsweredOrCanBeReclaimed) {
   }
   EXPECT_EQ(runs.size(), std::size_t{kRequests});
 }
+
+INSTANTIATE_TEST_SUITE_P(Signals, ShutdownBy, testing::Values(SIGTERM, SIGINT),
+                         [](const auto& signal) {
+                           return signal.param == SIGINT ? "Int" : "Term";
+                         });
 
 TEST(Shutdown, WorkThatWouldTakeAMinuteDoesNotHoldItUp) {
   NodeProcess node({.node_settings = kMetricsPublic});
