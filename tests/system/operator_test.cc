@@ -3,6 +3,7 @@
 
 #include <csignal>
 #include <filesystem>
+#include <regex>
 
 #include "tests/system/strict_cluster.h"
 
@@ -141,8 +142,30 @@ class StrictDevelopment : public testing::Test {
   void SetUp() override {
     for (const std::string region : {"eu", "ap"})
       cluster_.nodes().node(region).AcceptKeysOf(cluster_.nodes().node("us"));
-    ASSERT_TRUE(cluster_.Start());
+    ASSERT_TRUE(cluster_.nodes().StartAll());
     DescribeDevelopment(scratch_.path(), cluster_.nodes());
+    const ProgramResult founded = Oncectl({"found"}, scratch_.path());
+    ASSERT_EQ(founded.exit_code, 0) << founded.err;
+    EXPECT_EQ(founded.out, "Founded: [\"" + cluster_.View("ap").member + "\",\"" +
+                               cluster_.View("eu").member + "\",\"" + cluster_.View("us").member +
+                               "\"]\n");
+    ASSERT_TRUE(cluster_.AwaitAgreement(cluster_.regions()));
+  }
+
+  /// The same again until it is done: another one may lead at any moment.
+  std::string Insist(const std::vector<std::string>& arguments) {
+    ProgramResult result;
+    EXPECT_TRUE(WaitUntil([&] {
+      result = Oncectl(arguments, scratch_.path());
+      return result.exit_code == 0;
+    })) << result.err;
+    return result.out;
+  }
+  /// Until `oncectl status` has that line.
+  bool AwaitStatus(const std::string& line) {
+    const std::regex pattern("\n" + line + "\n");
+    return WaitUntil(
+        [&] { return std::regex_search(Oncectl({"status"}, scratch_.path()).out, pattern); });
   }
 
   ScratchDirectory scratch_;
@@ -152,13 +175,8 @@ class StrictDevelopment : public testing::Test {
 TEST_F(StrictDevelopment, AMemberMayBeNamedByItsRegion) {
   const std::string leader = cluster_.AwaitLeaderAmong(cluster_.regions());
   const std::string next = cluster_.OthersThan(leader).front();
+  EXPECT_EQ(Insist({"transfer", next}), "Begun: transfer " + cluster_.View(next).member + "\n");
   ProgramResult result;
-  // Another one may lead at any moment, and then the old one refuses.
-  EXPECT_TRUE(WaitUntil([&] {
-    result = Oncectl({"transfer", next}, scratch_.path());
-    return result.exit_code == 0;
-  })) << result.err;
-  EXPECT_EQ(result.out, "Begun: transfer " + cluster_.View(next).member + "\n");
   for (const char* command : {"add", "transfer"}) {
     const std::string region = command == std::string("add") ? "us" : "mars";
     EXPECT_TRUE(WaitUntil([&] {
@@ -169,6 +187,36 @@ TEST_F(StrictDevelopment, AMemberMayBeNamedByItsRegion) {
     EXPECT_THAT(result.err, HasSubstr("MEMBER is region/identity, see oncectl members"));
     EXPECT_THAT(result.err, Not(HasSubstr("more than one")));
   }
+}
+
+TEST_F(StrictDevelopment, AMemberIsReplacedAsOperatingSays) {
+  const std::string leader = cluster_.AwaitLeaderAmong(cluster_.regions());
+  const std::string lost = cluster_.OthersThan(leader)[0];
+  const std::string third = cluster_.OthersThan(leader)[1];
+  NodeProcess& node = cluster_.nodes().node(lost);
+  const std::string old_name = cluster_.View(lost).member;
+  const auto begin = [&](const std::string& region, const std::string& key) {
+    return cluster_.nodes().Acme(region).Begin(key);
+  };
+  ASSERT_TRUE(WaitUntil([&] { return begin(leader, "before").status == 201; }));
+
+  EXPECT_EQ(Insist({"remove", lost}), "Begun: remove " + old_name + "\n");
+  ASSERT_EQ(node.Stop(), 0);
+  std::filesystem::remove_all(node.data_dir());
+  ASSERT_TRUE(cluster_.nodes().Start(lost));
+  DescribeDevelopment(scratch_.path(), cluster_.nodes());
+  const std::string name = cluster_.View(lost).member;
+  ASSERT_NE(name, old_name);
+  EXPECT_TRUE(node.Logged(name));
+  EXPECT_TRUE(AwaitStatus(lost + " +no member .*"));
+
+  EXPECT_EQ(Insist({"add", lost}), "Begun: add " + name + "\n");
+  ASSERT_TRUE(AwaitStatus(lost + " +learner .* 0"));
+  EXPECT_EQ(Insist({"promote", lost}), "Begun: promote " + name + "\n");
+  ASSERT_TRUE(AwaitStatus(lost + " +(follower|leader) .* 0"));
+  cluster_.nodes().node(third).Kill();
+  EXPECT_TRUE(WaitUntil([&] { return begin(lost, "with its vote").status == 201; }));
+  EXPECT_EQ(Member(begin(lost, "before"), "error"), "idempotency_in_flight");
 }
 
 TEST_F(StrictDevelopment, ARemovedMemberIsShownAsNone) {
