@@ -91,6 +91,20 @@ TEST(DiskFault, S_46_NodeThatCannotSyncDoesNotStart) {
   EXPECT_EQ(Member(Caller(node.port(), key).Begin("order"), "error"), "idempotency_in_flight");
 }
 
+TEST(Disk, EverySyncIsOnTheMetricsPage) {
+  for (const char* settings :
+       {"[storage]\ninline_sync_us_max = 1000000000\n", "[storage]\ninline_sync_us_max = 0\n"}) {
+    NodeProcess node({.node_settings = "metrics_public = true", .settings = settings});
+    const std::string key = node.AddKey("acme");
+    ASSERT_TRUE(node.Start());
+    Caller caller(node.port(), key);
+    const double before = caller.Metric("once_sync_seconds_count");
+    ASSERT_EQ(caller.Begin("order").status, 201);
+    EXPECT_GT(caller.Metric("once_sync_seconds_count"), before) << settings;
+    EXPECT_GT(caller.Metric("once_sync_seconds_sum"), 0) << settings;
+  }
+}
+
 constexpr std::size_t kDiskMegabytes = 256;
 
 // The node keeps 128 MB free; leaves less.
