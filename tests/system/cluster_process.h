@@ -50,6 +50,7 @@ class ClusterProcess {
   /// Connected when made; a node that was started again needs another one.
   Caller Acme(const std::string& region);
   Caller Admin(const std::string& region);
+  const std::string& AcmeKey(const std::string& region) const { return acme_keys_.at(region); }
   const std::string& AdminKey(const std::string& region) const { return admin_keys_.at(region); }
 
   /// That many new claims of acme, as fast as the region takes them; the same keys for one seed.

@@ -8,6 +8,7 @@
 
 #include "tests/system/node_process.h"
 #include "tests/system/promises.h"
+#include "tests/system/strict_cluster.h"
 #include "tests/system/sync_fault.h"
 #include "tests/system/volume.h"
 
@@ -99,6 +100,62 @@ TEST(PowerCut, S_44_ControlWithoutSyncsLosesWhatWasAcknowledged) {
   EXPECT_THAT(synced.Broken(node.port(), key), testing::IsEmpty());
   EXPECT_THAT(promises.Broken(node.port(), key), testing::Not(testing::IsEmpty()));
   node.Kill();
+}
+
+// What us and eu acknowledged while ap was away, us tells ap when eu is away: from its disk alone.
+class StrictPowerCut : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string why;
+    disk_ = Volume::Ext4(kDiskMegabytes, why);
+    if (!disk_) GTEST_SKIP() << "no loop-mounted ext4 here: " << why;
+    node("us").setup.data_dir = disk_->path() + "/data";
+    node("us").setup.environment = SyncFault("skip:" + fault_file());
+    ASSERT_TRUE(cluster_.Start());
+    ASSERT_EQ(node("ap").Stop(), 0);
+    ASSERT_TRUE(cluster_.AwaitAgreement({"us", "eu"}));
+  }
+
+  NodeProcess& node(const std::string& region) { return cluster_.nodes().node(region); }
+  std::string fault_file() { return node("us").scratch() / "nothing-is-synced"; }
+
+  void CutPowerOfUsAndLoseEu() {
+    std::string why;
+    Load load(node("eu").port(), cluster_.nodes().AcmeKey("eu"), "cut-", promises_);
+    auto after = CutPower(*disk_, node("us"), load, promises_, 100, why);
+    ASSERT_TRUE(after) << why;
+    disk_ = std::move(after);
+    node("eu").Kill();
+    node("us").setup.data_dir = disk_->path() + "/data";
+    node("us").setup.environment.clear();
+    for (const std::string region : {"us", "ap"}) ASSERT_TRUE(cluster_.nodes().Start(region));
+    ASSERT_TRUE(cluster_.AwaitAgreement({"us", "ap"}));
+  }
+  std::vector<std::string> BrokenIn(const std::string& region) {
+    return promises_.Broken(node(region).port(), cluster_.nodes().AcmeKey(region));
+  }
+
+  std::unique_ptr<Volume> disk_;
+  StrictCluster cluster_;
+  Promises promises_;
+};
+
+TEST_F(StrictPowerCut, S_44_AMemberStillHasWhatItAcknowledged) {
+  ASSERT_NO_FATAL_FAILURE(CutPowerOfUsAndLoseEu());
+  for (const std::string region : {"us", "ap"}) {
+    std::vector<std::string> broken;
+    // A request that waits too long is no loss; what is lost stays lost.
+    EXPECT_TRUE(WaitUntil([&] { return (broken = BrokenIn(region)).empty(); }))
+        << region << ": " << testing::PrintToString(broken);
+  }
+  node("us").Kill();
+}
+
+TEST_F(StrictPowerCut, S_44_ControlOfAMemberWithoutSyncsLosesWhatItAcknowledged) {
+  WriteFile(fault_file(), "");
+  ASSERT_NO_FATAL_FAILURE(CutPowerOfUsAndLoseEu());
+  EXPECT_THAT(BrokenIn("us"), testing::Not(testing::IsEmpty()));
+  node("us").Kill();
 }
 
 }  // namespace

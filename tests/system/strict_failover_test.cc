@@ -25,8 +25,8 @@ class StrictFailover : public testing::Test {
  protected:
   void Prepare(std::unique_ptr<RegionNetwork> network, bool fault_injection) {
     cluster_ = std::make_unique<StrictCluster>(std::move(network), fault_injection);
-    if (disks_may_hang_)
-      for (const std::string& region : cluster_->regions()) LetDiskHang(region);
+    if (!disk_fault_.empty())
+      for (const std::string& region : cluster_->regions()) LetDiskFail(region);
     ASSERT_TRUE(cluster_->Start());
     recorder_ =
         std::make_unique<HistoryRecorder>(cluster_->regions(), HistoryRecorder::Slots::kStrict);
@@ -37,15 +37,15 @@ class StrictFailover : public testing::Test {
     others_ = cluster_->OthersThan(leader_);
   }
 
-  void LetDiskHang(const std::string& region) {
+  void LetDiskFail(const std::string& region) {
     NodeSetup& setup = cluster_->nodes().node(region).setup;
-    setup.environment = SyncFault("hang:" + HangFile(region));
+    setup.environment = SyncFault(disk_fault_ + ":" + FaultFile(region));
     // On the main thread a sync that hangs is a pause of the whole node.
     setup.settings += "[storage]\ninline_sync_us_max = 0\n";
   }
-  // While it exists, no sync of the region's node returns.
-  std::string HangFile(const std::string& region) {
-    return cluster_->nodes().node(region).scratch() / "the-disk-hangs";
+  // While it exists, the disk of the region's node has the fault.
+  std::string FaultFile(const std::string& region) {
+    return cluster_->nodes().node(region).scratch() / "the-disk-fails";
   }
 
   // How long a caller of the majority who asks now waits to be given its claim.
@@ -106,7 +106,7 @@ class StrictFailover : public testing::Test {
               << ", not taken: " << load_->not_taken() << ", lost: " << load_->lost() << "\n";
   }
 
-  bool disks_may_hang_ = false;
+  std::string disk_fault_;  // of SyncFault; empty: disks have none
   std::unique_ptr<StrictCluster> cluster_;
   std::unique_ptr<HistoryRecorder> recorder_;
   std::unique_ptr<StrictLoad> load_;
@@ -207,14 +207,40 @@ TEST_F(StrictFailover, S_01_S_23_ALeaderBehindAPacketFilterIsReplaced) {
 }
 
 TEST_F(StrictFailover, S_50_ALeaderWhoseDiskHangsIsReplacedAndNothingIsLost) {
-  disks_may_hang_ = true;
+  disk_fault_ = "hang";
   ASSERT_NO_FATAL_FAILURE(Prepare(MakeLoopbackNetwork(), true));
-  WriteFile(HangFile(leader_), "");
+  WriteFile(FaultFile(leader_), "");
   EXPECT_TRUE(WaitUntil([&] { return !cluster_->LeaderAmong(others_).empty(); }));
   EXPECT_TRUE(WaitUntil([&] { return cluster_->View(leader_).role != "leader"; }));
   EXPECT_EQ(cluster_->nodes().Acme(leader_).Begin("asked where the disk hangs").status, 503);
   ASSERT_TRUE(load_->AwaitAdmissions(kSome));
-  std::filesystem::remove(HangFile(leader_));
+  std::filesystem::remove(FaultFile(leader_));
+  ASSERT_TRUE(cluster_->AwaitAgreement(cluster_->regions()));
+  ASSERT_TRUE(load_->AwaitAdmissions(kSome));
+  ExpectAllKept();
+}
+
+TEST_F(StrictFailover, S_46_ALeaderWhoseSyncFailsIsReplacedAndAcknowledgesNothingMore) {
+  disk_fault_ = "error";
+  ASSERT_NO_FATAL_FAILURE(Prepare(MakeLoopbackNetwork(), true));
+  const std::string failed = leader_;
+  WriteFile(FaultFile(failed), "");
+  ASSERT_NO_FATAL_FAILURE(MeasureRecovery("cannot sync"));
+  ASSERT_TRUE(
+      WaitUntil([&] { return cluster_->nodes().Metric(failed, "once_store_failed") == 1; }));
+  std::filesystem::remove(FaultFile(failed));  // too late: it does not know what it lost
+  EXPECT_EQ(cluster_->nodes().Acme(failed).Begin("asked where the disk failed").status, 503);
+  EXPECT_NE(cluster_->View(failed).role, "leader");
+  ASSERT_TRUE(load_->AwaitAdmissions(kSome));
+
+  // With it there would be a majority.
+  cluster_->nodes().node(others_[1]).Kill();
+  EXPECT_EQ(cluster_->nodes().Acme(others_[0]).Begin("asked of one of three").status, 503);
+  ASSERT_TRUE(cluster_->nodes().Start(others_[1]));
+  ASSERT_TRUE(load_->AwaitAdmissions(kSome));
+
+  EXPECT_EQ(cluster_->nodes().node(failed).Stop(), 1);
+  ASSERT_TRUE(cluster_->nodes().Start(failed));
   ASSERT_TRUE(cluster_->AwaitAgreement(cluster_->regions()));
   ASSERT_TRUE(load_->AwaitAdmissions(kSome));
   ExpectAllKept();
@@ -241,14 +267,14 @@ bool TearLastRecord(const std::string& data_dir) {
 }
 
 TEST_F(StrictFailover, S_45_AMemberWhoseLastRecordIsTornGoesOnFromTheOneBefore) {
-  disks_may_hang_ = true;
+  disk_fault_ = "hang";
   ASSERT_NO_FATAL_FAILURE(Prepare(MakeLoopbackNetwork(), true));
   NodeProcess& torn = cluster_->nodes().node(others_[0]);
   // From now on it writes one more record, and nobody is told that it is durable.
-  WriteFile(HangFile(others_[0]), "");
+  WriteFile(FaultFile(others_[0]), "");
   ASSERT_TRUE(load_->AwaitAdmissions(kSome));
   torn.Kill();
-  std::filesystem::remove(HangFile(others_[0]));
+  std::filesystem::remove(FaultFile(others_[0]));
   ASSERT_TRUE(TearLastRecord(torn.data_dir()));
   ASSERT_TRUE(cluster_->nodes().Start(others_[0]));
   ASSERT_TRUE(cluster_->AwaitAgreement(cluster_->regions()));
