@@ -9,7 +9,6 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace once {
 
@@ -77,7 +76,6 @@ class KvOps {
 /// A group of puts and deletes that becomes visible and durable as a whole or not at all.
 class KvBatch {
  public:
-  void Reserve(std::size_t bytes) { bytes_.reserve(bytes); }
   void Put(std::string_view key, std::string_view value) { Add({key, value}); }
   void Delete(std::string_view key) { Add({key, std::nullopt}); }
   KvOps ops() const { return KvOps(bytes_); }

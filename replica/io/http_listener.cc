@@ -44,6 +44,8 @@ class HttpListener::Impl : public std::enable_shared_from_this<Impl> {
     error_code error;
     acceptor_.open(endpoint.protocol(), error);
     if (!error) acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
+    // Or Asio would wait for the next connection in place of one that is gone, also in TakeWaiting.
+    if (!error) acceptor_.set_option(asio::socket_base::enable_connection_aborted(true), error);
     if (!error) acceptor_.bind(endpoint, error);
     if (!error) acceptor_.non_blocking(true, error);
     if (!error) acceptor_.listen(tcp::acceptor::max_listen_connections, error);
@@ -101,7 +103,7 @@ class HttpListener::Impl : public std::enable_shared_from_this<Impl> {
   /// The kernel has made these connections, and would reset them when the acceptor is closed.
   void TakeWaiting() {
     error_code error;
-    while (!error) {
+    while (!error || error == asio::error::connection_aborted) {
       tcp::socket socket = acceptor_.accept(error);
       if (!error) Take(std::move(socket));
     }

@@ -454,13 +454,14 @@ void Session<Stream>::OnUnwanted(error_code error, std::size_t bytes) {
   AwaitEnd();
 }
 
-/// Of a stream whose client says no more. It may still listen; if it does not, its host answers the
-/// next bytes with a reset.
+/// Of a stream whose client says no more. It may still listen; if it does not, its host answers a
+/// comment, which means nothing to who does, with a reset.
 template <class Stream>
 void Session<Stream>::AwaitReset() {
   socket().async_wait(Socket::wait_error, [self = this->shared_from_this()](error_code) {
     if (self->phase_ == Phase::kStreaming) self->Drop();
   });
+  Send(":\n\n");
 }
 
 template <class Stream>

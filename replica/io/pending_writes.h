@@ -43,8 +43,8 @@ class PendingWrites {
     std::vector<Batch> batches;
     std::size_t ops = 0;
     std::size_t bytes = 0;
-    // Where in the batches. By the first byte of the key, which is its kind: most keys are of kinds
-    // that nobody asks ranges of, and a range has to look at all of its kind.
+    // Where in the batches. By the first byte of the key, which is its kind: a range has to look at
+    // all of its kind.
     std::array<Newest, 256> newest;
   };
 

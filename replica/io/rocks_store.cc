@@ -15,8 +15,11 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <chrono>
+#include <condition_variable>
 #include <cstring>
 #include <iterator>
+#include <mutex>
+#include <stop_token>
 #include <thread>
 #include <utility>
 
@@ -143,6 +146,15 @@ rocksdb::Status WriteNewest(rocksdb::DB& db, std::vector<KvOp> ops, std::uint64_
   return WriteNumber(db, writes, last_batch);
 }
 
+void WatchSpareTime(std::stop_token stop, std::shared_ptr<SpareTime> spare_time) {
+  std::mutex mutex;
+  std::condition_variable_any stopped;
+  std::unique_lock lock(mutex);
+  while (
+      !stopped.wait_for(lock, stop, SpareTime::kLookEvery, [&] { return stop.stop_requested(); }))
+    spare_time->Look(std::chrono::steady_clock::now());
+}
+
 }  // namespace
 
 /// Knows how far the tables on disk have come, in RocksDB's own numbers, and has its threads work
@@ -192,10 +204,12 @@ std::optional<std::string> RocksStore::OpenDb() {
   if (!status.ok()) return status.ToString();
   db_.reset(db);
   try {
-    return Recover();
+    if (auto error = Recover()) return error;
   } catch (const KvUnreadable& damage) {
     return damage.what();
   }
+  if (spare_time_->active()) watch_ = std::jthread(WatchSpareTime, spare_time_);
+  return std::nullopt;
 }
 
 std::optional<std::string> RocksStore::Recover() {
@@ -224,6 +238,7 @@ std::optional<std::string> RocksStore::Recover() {
 std::optional<std::string> RocksStore::Get(std::string_view key) {
   if (const auto op = pending_.Find(key)) return std::optional<std::string>(op->value);
   std::string value;
+  const SpareTime::Visit visit(*spare_time_);
   const rocksdb::Status status = db_->Get(rocksdb::ReadOptions(), AsSlice(key), &value);
   if (status.ok()) return value;
   if (status.IsNotFound()) return std::nullopt;
@@ -242,6 +257,7 @@ void RocksStore::Scan(std::string_view from, std::string_view to, const Visitor&
   const rocksdb::Slice end = AsSlice(to);
   rocksdb::ReadOptions options;
   options.iterate_upper_bound = &end;
+  const SpareTime::Visit visiting(*spare_time_);
   const std::unique_ptr<rocksdb::Iterator> at(db_->NewIterator(options));
   for (at->Seek(AsSlice(from)); at->Valid(); at->Next()) {
     const std::string_view key = at->key().ToStringView();
@@ -258,7 +274,7 @@ std::unique_ptr<KvView> RocksStore::View(std::string_view from, std::string_view
   std::vector<OverlaidView::Change> over;
   for (const KvOp& op : pending_.Range(from, to))
     over.push_back({std::string(op.key), std::optional<std::string>(op.value)});
-  auto tables = std::make_shared<FrozenTables>(*db_);
+  auto tables = std::make_shared<FrozenTables>(*db_, spare_time_);
   std::erase_if(frozen_, [](const auto& frozen) { return frozen.expired(); });
   frozen_.push_back(tables);
   return std::make_unique<OverlaidView>(std::make_unique<RocksView>(std::move(tables)),
@@ -278,7 +294,6 @@ KvStatus RocksStore::Write(KvBatch batch) {
   log_->Reclaim(flush_watch_->flushed());
   if (tables_full_ || !HasSpace()) {
     Apply(true);  // what the tables have on disk, the log need not keep
-    spare_time_->Look(std::chrono::steady_clock::now(), applying_);
     return KvStatus::kFull;
   }
   const std::size_t bytes = unsynced_bytes_ + batch.bytes().size();
@@ -317,7 +332,6 @@ void RocksStore::Sync(std::function<void(KvStatus)> done) {
     return;
   }
   syncing_ = true;
-  spare_time_->Look(std::chrono::steady_clock::now(), applying_);
   if (logged_->ops >= options_.apply_ops || logged_->bytes >= options_.apply_bytes) Apply(false);
   const bool brief = unsynced_bytes_ < kInlineSyncBytesMax;
   const bool behind = logged_->bytes >= kBehind * options_.apply_bytes;
@@ -340,6 +354,7 @@ void RocksStore::Apply(bool flush) {
   spare_time_->Give(std::chrono::steady_clock::now());
   PostToTables([this, flush, works = std::exchange(*logged_, {}).works]() mutable {
     ApplyAlso(std::move(works), flush);
+    spare_time_->Done();
     applying_ = false;
   });
 }
@@ -433,6 +448,7 @@ void RocksStore::Latch(const std::string& reason) {
 
 KvStatus RocksStore::Close() {
   if (!db_) return failed_ ? KvStatus::kFailed : KvStatus::kOk;
+  watch_ = {};
   spare_time_->Hurry(true);
   if (sync_thread_) sync_thread_->join();
   if (tables_thread_) tables_thread_->join();

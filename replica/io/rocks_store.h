@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <variant>
 #include <vector>
 
@@ -134,6 +135,7 @@ class RocksStore : public KvStore {
   std::shared_ptr<const std::function<void(std::int64_t)>> on_sync_;
   std::shared_ptr<SpareTime> spare_time_ = std::make_shared<SpareTime>();
   std::shared_ptr<FlushWatch> flush_watch_;
+  std::jthread watch_;  // over spare_time_, while the store is open
   std::unique_ptr<rocksdb::DB> db_;
   std::unique_ptr<WriteAheadLog> log_;
   std::uint64_t batch_ = 0;  // the last one written

@@ -7,7 +7,11 @@
 
 namespace once {
 
-FrozenTables::FrozenTables(rocksdb::DB& db) : db_(&db), snapshot_(db.GetSnapshot()) {}
+FrozenTables::FrozenTables(rocksdb::DB& db, std::shared_ptr<SpareTime> spare_time)
+    : db_(&db), spare_time_(std::move(spare_time)) {
+  const SpareTime::Visit visit(*spare_time_);
+  snapshot_ = db_->GetSnapshot();
+}
 
 void FrozenTables::Release() {
   if (snapshot_) db_->ReleaseSnapshot(std::exchange(snapshot_, nullptr));
@@ -15,6 +19,7 @@ void FrozenTables::Release() {
 
 void FrozenTables::Scan(std::string_view from, std::string_view to, const KvVisitor& visit) const {
   Check(snapshot_, "a view is not used after its store was closed");
+  const SpareTime::Visit visiting(*spare_time_);
   const rocksdb::Slice end(to.data(), to.size());
   rocksdb::ReadOptions options;
   options.snapshot = snapshot_;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "replica/env/kv_store.h"
+#include "replica/io/spare_time.h"
 
 namespace rocksdb {
 class DB;
@@ -17,7 +18,7 @@ namespace once {
 /// Keeps RocksDB from dropping what the tables hold now.
 class FrozenTables {
  public:
-  explicit FrozenTables(rocksdb::DB& db);
+  FrozenTables(rocksdb::DB& db, std::shared_ptr<SpareTime> spare_time);
   ~FrozenTables() { Release(); }
   FrozenTables(const FrozenTables&) = delete;
   FrozenTables& operator=(const FrozenTables&) = delete;
@@ -28,6 +29,7 @@ class FrozenTables {
 
  private:
   rocksdb::DB* db_;
+  const std::shared_ptr<SpareTime> spare_time_;
   const rocksdb::Snapshot* snapshot_;
 };
 

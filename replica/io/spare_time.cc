@@ -1,16 +1,17 @@
 #include "replica/io/spare_time.h"
 
 #include <sched.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <thread>
+#include <utility>
 
 namespace once {
 namespace {
 
 constexpr std::chrono::milliseconds kLate{250};
-constexpr std::chrono::seconds kHurryMin{1};
 constexpr std::chrono::seconds kHurryMax{64};
 
 bool SetClass(pid_t thread, int policy) {
@@ -24,6 +25,16 @@ bool MayReturn() {
     returned = SetClass(gettid(), SCHED_IDLE) && SetClass(gettid(), SCHED_OTHER);
   }).join();
   return returned;
+}
+
+/// Otherwise the disk would serve a thread of the idle class when it has nothing else to do: what
+/// is to be in the tables must get there while callers keep the log busy.
+void KeepDiskPriority() {
+  // As <linux/ioprio.h> has them, which C++ cannot read.
+  constexpr int kOneThread = 1;
+  constexpr int kBestEffort = 2 << 13;
+  constexpr int kNormal = 4;
+  syscall(SYS_ioprio_set, kOneThread, 0, kBestEffort | kNormal);
 }
 
 }  // namespace
@@ -45,22 +56,30 @@ void SpareTime::Enter() {
   for (auto& thread : threads_) {
     pid_t nobody = 0;
     if (thread != self && !thread.compare_exchange_strong(nobody, self)) continue;
+    KeepDiskPriority();
     Place(self);
     return;
   }
 }
 
-void SpareTime::Give(Time now) {
-  given_ = now;
-  given_in_spare_time_ = !hurry_;
+void SpareTime::Done() {
+  given_ = kNothing;
+  if (!helped_.exchange(false) && !hurry_) managed_ = true;
 }
 
-void SpareTime::Look(Time now, bool busy) {
-  if (!busy && given_in_spare_time_) hurry_for_ = kHurryMin;
-  if (busy && now - given_ > kLate && now >= hurry_until_) {
+bool SpareTime::IsLate(Time now) {
+  const Time::rep given = given_;
+  const std::uint64_t visits = visits_;
+  const bool visitor_waits = std::exchange(seen_visits_, visits) == visits && visits % 2 == 1;
+  return visitor_waits || (given != kNothing && now - Time(Time::duration(given)) > kLate);
+}
+
+void SpareTime::Look(Time now) {
+  if (managed_.exchange(false)) hurry_for_ = kHurryMin;
+  if (IsLate(now) && now >= hurry_until_) {
     hurry_until_ = now + hurry_for_;
     hurry_for_ = std::min(2 * hurry_for_, kHurryMax);
-    given_in_spare_time_ = false;
+    helped_ = true;
   }
   Hurry(now < hurry_until_);
 }

@@ -15,8 +15,11 @@ constexpr std::uint64_t kLayerGrowth = 4;
 constexpr std::uint64_t kLayerSlotsMax = 1u << 22;
 constexpr std::uint64_t kSlotsPerBlock = 32;  // 16 bits for each
 constexpr int kBitsPerSlot = 6;
-constexpr std::uint64_t kLearnStep = 256;
-constexpr std::size_t kLearnBytes = 256 << 10;
+// A step costs as much as thousands of slots before it has seen the first: those that are not in
+// the tables yet have to be sorted. So there are few, and in between callers have their turn.
+constexpr std::uint64_t kLearnStep = 2048;
+constexpr std::size_t kLearnBytes = 1 << 20;
+constexpr int kCallsPerStep = 16;
 
 struct Place {
   XXH128_hash_t hash;
@@ -41,6 +44,7 @@ void SlotFilter::Restart(std::uint64_t slots) {
   layers_.clear();
   learned_upto_.clear();
   knows_ = gave_up_ = false;
+  calls_ = 0;
   overfull_ = slots > kLayerSlotsMax / 2;
   first_layer_slots_ = std::max(kFirstLayerSlots, 2 * slots);
 }
@@ -86,11 +90,10 @@ bool SlotFilter::MayHave(std::string_view hash) const {
 }
 
 void SlotFilter::Learn(KvStore& store, std::uint64_t slots) {
+  if (overfull_ && slots <= kLayerSlotsMax / 2) Restart(slots);
+  if (knows_ || gave_up_ || overfull_ || calls_++ % kCallsPerStep != 0) return;
   // More than came meanwhile, or it would never be done.
   const std::uint64_t step = std::max(kLearnStep, 2 * std::exchange(added_, 0));
-  if (knows_ || gave_up_) return;
-  if (overfull_ && slots <= kLayerSlotsMax / 2) Restart(slots);
-  if (overfull_) return;
   std::uint64_t seen = 0;
   std::size_t bytes = 0;
   bool all = true;

@@ -15,7 +15,7 @@ namespace once {
 /// rest of a claim's storage; this answers from a few bits per slot (a Bloom filter), wrong in one
 /// case of some hundred, and then only by "maybe".
 ///
-/// It learns what is stored in small steps, and says "maybe" of all until it knows. It does so
+/// It learns what is stored step by step, and says "maybe" of all until it knows. It does so
 /// again when it was told of some millions of slots, because it cannot forget single ones. Of more
 /// than two million that are there, or where one cannot be read, it always says "maybe".
 class SlotFilter {
@@ -29,7 +29,8 @@ class SlotFilter {
   void Add(std::string_view hash);
   /// False: the slot is not stored.
   bool MayHave(std::string_view hash) const;
-  /// One step, if there is something to learn. `slots`: how many `store` holds.
+  /// Called with every batch: one step now and then, if there is something to learn. `slots`: how
+  /// many `store` holds.
   void Learn(KvStore& store, std::uint64_t slots);
 
   bool knows() const { return knows_; }
@@ -51,6 +52,7 @@ class SlotFilter {
   bool knows_ = false;
   std::uint64_t first_layer_slots_ = 0;
   std::uint64_t added_ = 0;  // since the last step
+  int calls_ = 0;            // of Learn, since the start
   bool overfull_ = false;
   bool gave_up_ = false;  // part of the store cannot be read
   std::string learned_upto_;

@@ -80,25 +80,61 @@ TEST(SpareTime, WorkThatIsLateIsWaitedForAndEachTimeForLonger) {
   const auto hurries = [worker] { return sched_getscheduler(worker) == SCHED_OTHER; };
 
   after(1000);
-  spare_time.Look(now, false);
+  spare_time.Look(now);
   EXPECT_FALSE(hurries());
   for (const int seconds : {1, 2, 4}) {
     spare_time.Give(now);
-    spare_time.Look(after(250), true);
+    spare_time.Look(after(250));
     EXPECT_FALSE(hurries());
-    spare_time.Look(after(1), true);
+    spare_time.Look(after(1));
     EXPECT_TRUE(hurries());
-    spare_time.Look(after(seconds * 1000 - 1), false);
+    spare_time.Done();
+    spare_time.Look(after(seconds * 1000 - 1));
     EXPECT_TRUE(hurries()) << "for " << seconds << " s";
-    spare_time.Look(after(1), false);
+    spare_time.Look(after(1));
     EXPECT_FALSE(hurries());
   }
   spare_time.Give(now);
-  spare_time.Look(after(100), false);  // done in spare time
+  spare_time.Done();  // in spare time
+  spare_time.Look(after(100));
   spare_time.Give(now);
-  spare_time.Look(after(251), true);
-  spare_time.Look(after(1000), false);
+  spare_time.Look(after(251));
+  spare_time.Done();
+  spare_time.Look(after(1000));
   EXPECT_FALSE(hurries()) << "a second again";
+  leave.set_value();
+  thread.join();
+}
+
+// The visitor is the replica's own thread: while it waits for a lock, it can help nobody.
+TEST(SpareTime, WhoeverAVisitorWaitsForIsHelped) {
+  if (!MayReturn()) GTEST_SKIP() << "needs CAP_SYS_NICE or an RLIMIT_NICE of 20";
+  SpareTime spare_time;
+  SpareTime::Time now;
+  std::promise<pid_t> entered;
+  std::promise<void> leave;
+  std::thread thread([&] {
+    spare_time.Enter();
+    entered.set_value(gettid());
+    leave.get_future().wait();
+  });
+  const pid_t worker = entered.get_future().get();
+  const auto look = [&] {
+    spare_time.Look(now += SpareTime::kLookEvery);
+    return sched_getscheduler(worker);
+  };
+  now += std::chrono::hours(1);
+  for (int brief = 0; brief < 3; ++brief) {
+    const SpareTime::Visit visit(spare_time);
+    EXPECT_EQ(look(), SCHED_IDLE) << "others than the one at the last look";
+  }
+  {
+    const SpareTime::Visit long_one(spare_time);
+    EXPECT_EQ(look(), SCHED_IDLE);
+    EXPECT_EQ(look(), SCHED_OTHER);
+  }
+  for (int i = 0; i < 9; ++i) EXPECT_EQ(look(), SCHED_OTHER) << i;
+  EXPECT_EQ(look(), SCHED_IDLE) << "after a second";
   leave.set_value();
   thread.join();
 }
