@@ -1,5 +1,5 @@
-// What the ledger promises for claims of one region, written down a second time in the plainest way
-// that can be checked: a map of keys to the claims that were made for them.
+// What the ledger promises for claims and runs of one region, written down a second time in the
+// plainest way that can be checked: a map of keys to the claims that were made for them.
 //
 // Where the promise leaves a choice (when something that is over is forgotten) the model follows
 // what it is told by Forgotten(), and says whether that was allowed.
@@ -120,6 +120,44 @@ class LedgerModel {
     return Answer::Kind::kDone;
   }
 
+  struct Run {
+    bool cancelled = false;
+    std::int64_t cancelled_ms = 0;
+  };
+
+  /// The status that a run made or cancelled under `owned` ends with; moves both.
+  std::uint32_t OnMutation(const Mutation& mutation, const std::string& key, Entry& owned,
+                           std::int64_t now_ms) {
+    std::uint32_t tries = owned.tries;
+    for (const Entry& entry : claims[key])
+      if (entry.state == RELEASED) tries += entry.tries;
+    std::uint32_t status = 0;
+    if (mutation.has_cancel_run())
+      status = OnCancel(mutation.cancel_run().run_id(), now_ms);
+    else
+      status = OnCreate(mutation.create_run(), owned.run_id, tries);
+    owned.finalised_ms = now_ms;
+    owned.state = status == 400   ? RELEASED
+                  : status == 503 ? RETRYABLE
+                  : status < 400  ? COMPLETED
+                                  : TERMINAL_FAILURE;
+    return status;
+  }
+
+  std::uint32_t OnCreate(const CreateRun& create, const std::string& run_id, std::uint32_t tries) {
+    if (create.fail_status() != 0 && tries <= create.fail_times()) return create.fail_status();
+    runs[run_id] = {};
+    return 201;
+  }
+
+  /// Cancelling twice is no error.
+  std::uint32_t OnCancel(const std::string& run_id, std::int64_t now_ms) {
+    const auto run = runs.find(run_id);
+    if (run == runs.end()) return 404;
+    if (!run->second.cancelled) run->second = {true, now_ms};
+    return 200;
+  }
+
   /// What was given up for another claim is not taken back.
   void OnRestart(std::int64_t boot_ms) {
     for (auto& [key, entries] : claims)
@@ -151,6 +189,7 @@ class LedgerModel {
   }
 
   std::map<std::string, std::vector<Entry>> claims;
+  std::map<std::string, Run> runs;
 
  private:
   const std::int64_t skew_ms_;

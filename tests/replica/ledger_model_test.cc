@@ -13,6 +13,7 @@ namespace {
 
 constexpr int kKeys = 9;
 constexpr std::int64_t kSkewMs = 1000;
+constexpr std::int64_t kRunRetentionMs = 7 * kDayMs;
 constexpr std::int64_t kForgetLateMs = 2 * kHourMs;  // the longest lease and the index's slack
 
 struct Variant {
@@ -34,6 +35,7 @@ LedgerOptions OptionsOf(const Variant& variant) {
   options.skew_ms = kSkewMs;
   options.slots_max = variant.slots_max;
   options.evict_oldest = variant.evict_oldest;
+  options.run_retention_ms = static_cast<std::uint64_t>(kRunRetentionMs);
   return options;
 }
 
@@ -71,42 +73,55 @@ class LedgerAgainstModel : public testing::TestWithParam<Variant> {
   void Begin_() {
     const std::string key = AnyKey();
     const Command command = BeginKey(key, AnyBegin());
+    Ask(key, command, command.begin());
+  }
+
+  /// Says `command`, which begins `key`, to both; the entry that it then owns, or null.
+  LedgerModel::Entry* Ask(const std::string& key, const Command& command, const Begin& begin) {
     const bool held = !model_.claims[key].empty();
     const std::size_t all_held = model_.Held();
     const std::size_t owed = model_.Owed(story_.now_ms);
-    const LedgerModel::Expected expected = model_.OnBegin(key, command.begin(), story_.now_ms);
-    const Answer answer = story_.Apply(command);
-    evicted_ = answer.evicted;
-    if (answer.kind == Kind::kFull) {
-      ASSERT_FALSE(held) << "room is needed only for a new slot";
-      ASSERT_GE(all_held, GetParam().slots_max);
-      if (GetParam().evict_oldest) {
-        for (const auto& [other, entries] : model_.claims)
-          ASSERT_TRUE(entries.empty() || model_.Working(other)) << other << " could have gone";
-      }
-      return;
+    const LedgerModel::Expected expected = model_.OnBegin(key, begin, story_.now_ms);
+    answer_ = story_.Apply(command);
+    evicted_ = answer_.evicted;
+    LedgerModel::Entry* owned = nullptr;
+    if (answer_.kind == Kind::kFull)
+      ExpectFull(held, all_held);
+    else
+      Compare(key, begin, expected, held || owed < GetParam().slots_max, owned);
+    return owned;
+  }
+
+  void ExpectFull(bool held, std::size_t all_held) {
+    ASSERT_FALSE(held) << "room is needed only for a new slot";
+    ASSERT_GE(all_held, GetParam().slots_max);
+    if (!GetParam().evict_oldest) return;
+    for (const auto& [other, entries] : model_.claims)
+      ASSERT_TRUE(entries.empty() || model_.Working(other)) << other << " could have gone";
+  }
+
+  void Compare(const std::string& key, const Begin& begin, const LedgerModel::Expected& expected,
+               bool room, LedgerModel::Entry*& owned) {
+    if (!GetParam().evict_oldest) {
+      ASSERT_TRUE(room);
     }
-    if (!held && !GetParam().evict_oldest) {
-      ASSERT_LT(owed, GetParam().slots_max);
+    // A mutation is done where a begin is told to execute.
+    const Kind kind = answer_.kind == Kind::kDone ? Kind::kExecute : answer_.kind;
+    ASSERT_EQ(kind, expected.kind);
+    ASSERT_EQ(answer_.reclaimed, expected.reclaimed);
+    ASSERT_EQ(answer_.mismatched, expected.mismatched);
+    if (kind == Kind::kExecute) return Execute(key, begin, expected, answer_, owned);
+    ASSERT_EQ(answer_.claim.run_id(), expected.entry->run_id);
+    if (kind == Kind::kReplay) {
+      ASSERT_EQ(answer_.outcome.body(), expected.entry->outcome);
     }
-    ASSERT_EQ(answer.kind, expected.kind);
-    ASSERT_EQ(answer.reclaimed, expected.reclaimed);
-    ASSERT_EQ(answer.mismatched, expected.mismatched);
-    if (answer.kind == Kind::kExecute) {
-      Execute(key, command.begin(), expected, answer);
-    } else {
-      ASSERT_EQ(answer.claim.run_id(), expected.entry->run_id);
-    }
-    if (answer.kind == Kind::kReplay) {
-      ASSERT_EQ(answer.outcome.body(), expected.entry->outcome);
-    }
-    if (answer.kind == Kind::kInFlight) {
-      ASSERT_EQ(answer.retry_after_ms, expected.entry->lease_end_ms - story_.now_ms);
+    if (kind == Kind::kInFlight) {
+      ASSERT_EQ(answer_.retry_after_ms, expected.entry->lease_end_ms - story_.now_ms);
     }
   }
 
   void Execute(const std::string& key, const Begin& begin, const LedgerModel::Expected& expected,
-               const Answer& answer) {
+               const Answer& answer, LedgerModel::Entry*& owned) {
     ASSERT_GT(answer.claim.fence(), last_fence_) << "a fence rises and never ties";
     last_fence_ = answer.claim.fence();
     LedgerModel::Entry* entry = expected.entry;
@@ -123,6 +138,54 @@ class LedgerAgainstModel : public testing::TestWithParam<Variant> {
     ASSERT_EQ(answer.claim.tries(), entry->tries);
     owners_.emplace_back(key, answer);
     if (owners_.size() > 40) owners_.erase(owners_.begin());
+    owned = entry;
+  }
+
+  /// A run made or cancelled under a key: begin, effect and outcome are one step.
+  void Mutate_() {
+    const std::string key = AnyKey();
+    Command command = random_.OneIn(2) ? CancelRunUnder(key, AnyRun()) : AnyCreation(key);
+    Mutation& mutation = *command.mutable_mutation();
+    *mutation.mutable_begin() = BeginKey(key, AnyBegin()).begin();
+    LedgerModel::Entry* owned = Ask(key, command, mutation.begin());
+    if (!owned) return;
+    ASSERT_EQ(answer_.kind, Kind::kDone);
+    FollowSlot(key);  // what it has forgotten is not among the tries
+    owned = model_.Find(key, answer_.claim.run_id());
+    const std::uint32_t status = model_.OnMutation(mutation, key, *owned, story_.now_ms);
+    ASSERT_EQ(answer_.outcome.status(), status);
+    if (owned->state != RELEASED) owned->outcome = answer_.outcome.body();
+    CompareRuns();
+  }
+
+  Command AnyCreation(const std::string& key) {
+    static constexpr std::uint32_t kStatuses[] = {400, 404, 503};
+    if (random_.OneIn(2)) return CreateRunUnder(key, "delay", 366 * kDayMs);
+    return RefusedRunUnder(key, kStatuses[random_.Below(3)],
+                           1 + static_cast<std::uint32_t>(random_.Below(3)));
+  }
+
+  /// The id of a run, mostly of one that was made.
+  std::string AnyRun() {
+    if (model_.runs.empty() || random_.OneIn(8)) return "no-such-run";
+    return std::next(model_.runs.begin(),
+                     static_cast<std::ptrdiff_t>(random_.Below(model_.runs.size())))
+        ->first;
+  }
+
+  /// Every run is there in its state; one that has gone was cancelled and its retention is over.
+  void CompareRuns() {
+    for (auto at = model_.runs.begin(); at != model_.runs.end();) {
+      const auto run = story_.tables().FindRun(at->first);
+      if (!run) {
+        ASSERT_TRUE(at->second.cancelled) << at->first << " has not ended";
+        ASSERT_GE(story_.now_ms, at->second.cancelled_ms + kRunRetentionMs + kSkewMs);
+        at = model_.runs.erase(at);
+        continue;
+      }
+      ASSERT_EQ(run->status(), at->second.cancelled ? RUN_CANCELLED : RUNNING);
+      ++at;
+    }
   }
 
   /// Some owner, mostly a recent one: late ones are the interesting ones.
@@ -153,6 +216,7 @@ class LedgerAgainstModel : public testing::TestWithParam<Variant> {
   void Expire_() {
     story_.Apply(ExpireUpTo(100));
     Reconcile();
+    CompareRuns();
     for (const auto& [key, entries] : model_.claims) {
       for (const LedgerModel::Entry& entry : entries) {
         if (model_.claims[key].size() > 1) continue;  // goes with the slot's last claim
@@ -187,7 +251,12 @@ class LedgerAgainstModel : public testing::TestWithParam<Variant> {
     evicted_ = 0;
   }
 
-  void CompareSlot(const Slot& slot, std::vector<LedgerModel::Entry>& entries) {
+  void FollowSlot(const std::string& key) {
+    if (const Slot* slot = story_.tables().FindSlot(HashOfKey(key)))
+      Follow(*slot, model_.claims[key]);
+  }
+
+  void Follow(const Slot& slot, std::vector<LedgerModel::Entry>& entries) {
     for (auto entry = entries.begin(); entry != entries.end();) {
       const bool there = std::any_of(slot.claims().begin(), slot.claims().end(),
                                      [&](const auto& c) { return c.run_id() == entry->run_id; });
@@ -196,6 +265,10 @@ class LedgerAgainstModel : public testing::TestWithParam<Variant> {
       }
       entry = there ? entry + 1 : entries.erase(entry);
     }
+  }
+
+  void CompareSlot(const Slot& slot, std::vector<LedgerModel::Entry>& entries) {
+    Follow(slot, entries);
     ASSERT_EQ(static_cast<std::size_t>(slot.claims_size()), entries.size());
     for (const Claim& claim : slot.claims()) {
       const auto entry = std::find_if(entries.begin(), entries.end(), [&](const auto& each) {
@@ -212,8 +285,10 @@ class LedgerAgainstModel : public testing::TestWithParam<Variant> {
   void Step() {
     MoveTime();
     const std::uint64_t choice = random_.Below(100);
-    if (choice < 45) {
+    if (choice < 33) {
       Begin_();
+    } else if (choice < 45) {
+      Mutate_();
     } else if (choice < 75) {
       Settle_();
     } else if (choice < 83) {
@@ -235,6 +310,7 @@ class LedgerAgainstModel : public testing::TestWithParam<Variant> {
   std::set<std::string> run_ids_;
   std::uint64_t last_fence_ = 0;
   std::uint64_t evicted_ = 0;
+  Answer answer_;  // to the last begin
 };
 
 TEST_P(LedgerAgainstModel, SaysAndKeepsTheSame) {

@@ -1,6 +1,9 @@
 // The states of a claim, and who may move it from one to the next.
 #include <gtest/gtest.h>
 
+#include <set>
+#include <string>
+
 #include "tests/replica/ledger_story.h"
 
 namespace once {
@@ -154,7 +157,15 @@ TEST(LedgerStates, AClaimThatLostItsKeyToAnotherRequestIsReleasedOneStepOn) {
   LedgerStory story;
   const Answer first = story.Apply(BeginKey("key"));
   story.Apply(SettleAs(first, RETRYABLE));
-  story.Apply(BeginKey("key", {.body = "other", .mismatch = OFF}));
+  std::set<std::string> told;
+  story.tables().SetShipper(
+      [&](const Tables::Shipment& shipment) {
+        for (const auto& [hash, run_id] : shipment) told.insert(run_id);
+      },
+      [] {});
+  const Answer other = story.Apply(BeginKey("key", {.body = "other", .mismatch = OFF}));
+  story.Flush();
+  EXPECT_EQ(told, (std::set{first.claim.run_id(), other.claim.run_id()})) << "to other regions";
   const Slot& slot = *story.tables().FindSlot(HashOfKey("key"));
   ASSERT_EQ(slot.claims_size(), 2);
   const Claim& closed = slot.claims(slot.claims(0).run_id() == first.claim.run_id() ? 0 : 1);
