@@ -1,6 +1,7 @@
 // Standing for election, and winning it.
 #include <utility>
 
+#include "conflict/mutation.h"
 #include "consensus/quorum.h"
 #include "consensus/raft.h"
 
@@ -70,9 +71,18 @@ void Raft::BecomeLeader() {
     uncommitted_bytes_ += log_.At(i)->data().size();
   FollowMembership();
   // What earlier leaders left can be committed, and reads confirmed, only by an entry of this term.
-  RaftEntry no_op;
-  no_op.set_kind(NO_OP);
-  AppendEntry(std::move(no_op));
+  AppendEntry(FirstOfTerm());
+}
+
+// Founders know the membership from their founding. A voter that was not founded would get the log
+// without it, and never vote: so the first entry of all says it.
+RaftEntry Raft::FirstOfTerm() const {
+  RaftEntry entry;
+  entry.set_kind(NO_OP);
+  if (log_.membership_index() > 0 || MutationOn("founders-not-in-log")) return entry;
+  entry.set_kind(MEMBERSHIP);
+  *entry.mutable_membership() = membership();
+  return entry;
 }
 
 // Progress is kept of all members but itself.

@@ -12,7 +12,7 @@ void Raft::OnAppendReply(const RaftMessage& message) {
   // An answer to what this leader has not said.
   if (reply.match() > log_.last_index() || reply.read_round() > reads_.round()) return;
   Progress& progress = found->second;
-  progress.active = true;
+  progress.silent_ticks = 0;
   // Accepted or not, it answered this leader in this term: that is all a read needs.
   progress.acked_round = std::max(progress.acked_round, reply.read_round());
 

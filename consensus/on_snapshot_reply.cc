@@ -7,7 +7,7 @@ void Raft::OnSnapshotReply(const RaftMessage& message) {
   const auto found = progress_.find(message.from());
   if (found == progress_.end()) return;
   Progress& progress = found->second;
-  progress.active = true;
+  progress.silent_ticks = 0;
   const SnapshotReply& reply = message.snapshot_reply();
   Progress::Sending& sending = progress.sending();
   if (progress.state() != Progress::State::kSnapshot || sending.awaiting_driver) return;

@@ -51,11 +51,11 @@ class Progress {
 
   // Plain facts, kept by the leader's events.
 
-  bool active = true;             // heard from since the leader last counted its majority
-  bool heartbeat_due = true;      // something must be sent, if only an empty append
-  std::uint64_t told_commit = 0;  // sent, perhaps lost: the next heartbeat says it again
-  std::uint64_t told_round = 0;   // the same for read rounds
-  std::uint64_t acked_round = 0;  // it was still a follower of this leader in that round
+  std::uint32_t silent_ticks = 0;  // since it was last heard
+  bool heartbeat_due = true;       // something must be sent, if only an empty append
+  std::uint64_t told_commit = 0;   // sent, perhaps lost: the next heartbeat says it again
+  std::uint64_t told_round = 0;    // the same for read rounds
+  std::uint64_t acked_round = 0;   // it was still a follower of this leader in that round
 
  private:
   struct InFlight {

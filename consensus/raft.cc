@@ -104,6 +104,7 @@ void Raft::BecomeFollower(std::uint64_t term, const std::string& leader) {
     if (progress.state() == Progress::State::kSnapshot) ReleaseSnapshot(member);
   progress_.clear();
   transfer_to_.clear();
+  giving_way_ticks_.reset();
   for (RaftRead& read : reads_.Abandon()) next_.reads.push_back(std::move(read));
 }
 

@@ -5,6 +5,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -51,7 +52,8 @@ struct RaftState {
 };
 
 /// The state to store on every founding member before its first start. All founders are given the
-/// same membership, and a group is founded once: everybody later joins as a learner with nothing.
+/// same membership, and a group is founded once: everybody later joins as a learner with nothing. A
+/// founder that was left out learns from the first leader's log that it is a voter.
 RaftState BootstrapState(Membership founders);
 
 enum class RaftRole { kFollower, kPreCandidate, kCandidate, kLeader };
@@ -134,6 +136,11 @@ class Raft {
   /// up after election_ticks. Refused: kNotLeader, kTransferring, kInvalid (no voter, or this
   /// member itself).
   RaftVerdict TransferLeadership(const std::string& to);
+  /// This member should not lead any more: leadership goes to whoever has most of the log among the
+  /// voters that are heard; if that one has not taken over in election_ticks, to another; and if
+  /// nobody has in twice as long, it steps down. Nothing happens unless it leads, or where there is
+  /// no other voter.
+  void GiveWay();
 
   // What the driver has done.
 
@@ -202,6 +209,7 @@ class Raft {
   void AskForVotes(bool pre_vote, bool transfer);
   void CountVotes();
   void BecomeLeader();
+  RaftEntry FirstOfTerm() const;
   void FollowMembership();
 
   // on_vote.cc, on_vote_reply.cc
@@ -241,10 +249,13 @@ class Raft {
   // tick.cc
   void TickLeader();
   void TickSnapshot(const std::string& to, Progress& progress);
-  bool HeardMajority();
+  bool IsHeard(const Progress& progress) const;
+  bool HearsMajority() const;
   void GiveWayIfDiskHangs();
 
   // transfer.cc
+  void TransferToNext();
+  void TickTransfer();
   void OnTimeoutNow(const RaftMessage& message);
   void SendTimeoutNow();
 
@@ -292,6 +303,8 @@ class Raft {
   std::uint64_t tell_commit_ = 0;  // commits up to here are told at once
   std::string transfer_to_;        // empty: no transfer
   std::uint32_t transfer_ticks_ = 0;
+  std::optional<std::uint32_t> giving_way_ticks_;  // nothing: it is not giving way
+  std::set<std::string> asked_to_lead_;            // since it is
   std::uint64_t awaited_ = 0;  // decided, and not known to be on this member's disk when last seen
   std::uint32_t awaited_ticks_ = 0;
   ReadQueue reads_;

@@ -27,7 +27,7 @@ void Raft::Replicate() {
 void Raft::ReplicateTo(const std::string& to, Progress& progress) {
   if (progress.state() != Progress::State::kSnapshot && progress.next() <= log_.snapshot_index()) {
     progress.StartSnapshot();
-    if (progress.active) WantChunk(to, progress);
+    if (IsHeard(progress)) WantChunk(to, progress);
   }
   std::uint64_t from = progress.next();
   while (from <= log_.last_index() &&

@@ -12,7 +12,7 @@ std::uint64_t Raft::CompactableUpto() const {
   // A follower that has just been given a snapshot must find the entries after it, or it would need
   // the next snapshot, and so on for ever. One that is silent holds nothing back.
   for (const auto& [member, progress] : progress_)
-    if (progress.state() == Progress::State::kSnapshot && progress.active &&
+    if (progress.state() == Progress::State::kSnapshot && IsHeard(progress) &&
         progress.sending().begun())
       index = std::min(index, progress.sending().meta.index());
   return index;

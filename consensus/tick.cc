@@ -20,14 +20,15 @@ void Raft::Tick() {
 }
 
 void Raft::TickLeader() {
+  for (auto& [to, progress] : progress_) ++progress.silent_ticks;
   if (ticks_ >= options_.election_ticks) {
     ticks_ = 0;
     // Cut off from the majority, it would only make its callers wait (section 6.2).
-    if (!HeardMajority()) return BecomeFollower(term_, "");
+    if (!HearsMajority()) return BecomeFollower(term_, "");
   }
   GiveWayIfDiskHangs();
+  if (role_ == RaftRole::kLeader) TickTransfer();
   if (role_ != RaftRole::kLeader) return;
-  if (transferring() && ++transfer_ticks_ >= options_.election_ticks) transfer_to_.clear();
 
   const bool heartbeat = ++heartbeat_elapsed_ >= options_.heartbeat_ticks;
   if (heartbeat) heartbeat_elapsed_ = 0;
@@ -43,7 +44,7 @@ void Raft::TickSnapshot(const std::string& to, Progress& progress) {
   Progress::Sending& sending = progress.sending();
   if (sending.awaiting_driver) return;
   ++sending.ticks;
-  if (progress.active) {
+  if (IsHeard(progress)) {
     if (!sending.begun() || sending.ticks >= options_.election_ticks) WantChunk(to, progress);
   } else if (sending.begun() && sending.ticks >= kSilentTimeouts * options_.election_ticks) {
     progress.StartSnapshot();
@@ -52,9 +53,9 @@ void Raft::TickSnapshot(const std::string& to, Progress& progress) {
 }
 
 // The others have decided what this leader's own disk has not stored for an election timeout: they
-// can do without it, while it can neither apply nor cut its log. Whoever has most of the log takes
-// over; if that comes to nothing in as long again, its silence makes the others elect. It cannot
-// come back before its disk does: it asks for votes by messages that wait for it.
+// can do without it, while it can neither apply nor cut its log. If nobody takes over in as long
+// again, its silence makes the others elect. It cannot come back before its disk does: it asks for
+// votes by messages that wait for it.
 void Raft::GiveWayIfDiskHangs() {
   if (log_.durable_index() >= awaited_) {
     awaited_ = commit_;
@@ -64,23 +65,19 @@ void Raft::GiveWayIfDiskHangs() {
   ++awaited_ticks_;
   if (MutationOn("hung-leader-stays")) return;
   if (awaited_ticks_ >= 2 * options_.election_ticks) return BecomeFollower(term_, "");
-  if (awaited_ticks_ != options_.election_ticks) return;
-  const std::string* best = nullptr;
-  for (const std::string& voter : membership().voters()) {
-    if (voter == name_) continue;
-    if (!best || progress_.at(voter).match() > progress_.at(*best).match()) best = &voter;
-  }
-  if (best) TransferLeadership(*best);
+  if (awaited_ticks_ == options_.election_ticks) GiveWay();
 }
 
-// Since it was last asked.
-bool Raft::HeardMajority() {
+bool Raft::IsHeard(const Progress& progress) const {
+  return progress.silent_ticks <= options_.election_ticks;
+}
+
+bool Raft::HearsMajority() const {
   std::vector<std::uint64_t> heard;
   for (const std::string& voter : membership().voters()) {
     const auto of = progress_.find(voter);
-    heard.push_back(voter == name_ || (of != progress_.end() && of->second.active));
+    heard.push_back(voter == name_ || (of != progress_.end() && IsHeard(of->second)));
   }
-  for (auto& [to, progress] : progress_) progress.active = false;
   return MajorityReached(std::move(heard)) > 0;
 }
 

@@ -13,6 +13,37 @@ RaftVerdict Raft::TransferLeadership(const std::string& to) {
   return {RaftRefusal::kNone, name_, log_.last_index(), term_};
 }
 
+void Raft::GiveWay() {
+  if (role_ != RaftRole::kLeader || giving_way_ticks_) return;
+  if (membership().voters_size() < 2) return;
+  giving_way_ticks_ = 0;
+  asked_to_lead_.clear();
+  if (!transferring()) TransferToNext();
+}
+
+// Of equals any one: two members that must not lead would otherwise hand over to each other for
+// ever.
+void Raft::TransferToNext() {
+  const auto& voters = membership().voters();
+  const int first = static_cast<int>(random_.Below(static_cast<std::uint64_t>(voters.size())));
+  const std::string* best = nullptr;
+  for (int i = 0; i < voters.size(); ++i) {
+    const std::string& voter = voters[(first + i) % voters.size()];
+    if (voter == name_ || asked_to_lead_.count(voter) || !IsHeard(progress_.at(voter))) continue;
+    if (!best || progress_.at(voter).match() > progress_.at(*best).match()) best = &voter;
+  }
+  if (!best) return;
+  asked_to_lead_.insert(*best);
+  TransferLeadership(*best);
+}
+
+void Raft::TickTransfer() {
+  if (transferring() && ++transfer_ticks_ >= options_.election_ticks) transfer_to_.clear();
+  if (!giving_way_ticks_) return;
+  if (++*giving_way_ticks_ >= 2 * options_.election_ticks) return BecomeFollower(term_, "");
+  if (!transferring()) TransferToNext();
+}
+
 // As soon as the successor has the whole log; called again with each of its acknowledgements.
 void Raft::SendTimeoutNow() {
   if (progress_.at(transfer_to_).match() < log_.last_index()) return;

@@ -107,8 +107,8 @@ class Engine {
 
   /// From now on it takes part.
   virtual void Start() = 0;
-  /// Founds the group, on every founder with the same list. Empty, or why not: a group is founded
-  /// once, and by members who have none.
+  /// Founds the group, on every founder with the same list. Empty, also when this member has that
+  /// group already; or why not: a group is founded once, and by members who have none.
   virtual std::string Found(const std::vector<std::string>& founders) = 0;
 
   /// Only a leader proposes. False: nothing will come of it. True: it may be applied, or be lost
@@ -128,6 +128,8 @@ class Engine {
   /// Both only on the leader, and accepted is not decided. Empty, or why not.
   virtual std::string Change(const MemberChange& change) = 0;
   virtual std::string Transfer(const std::string& member) = 0;
+  /// This member should not lead: if it does, another one will, or it stops leading.
+  virtual void GiveWay() = 0;
 
   /// Batches that it holds and has not applied; whether they are decided it may not know.
   virtual void VisitUnapplied(const std::function<void(const std::string& batch)>& visit) const = 0;

@@ -80,13 +80,20 @@ void NativeEngine::Tick() {
 
 std::string NativeEngine::Found(const std::vector<std::string>& founders) {
   if (!raft_) return "this member is silent";
-  if (raft_->membership().voters_size() > 0 || raft_->log().last_index() > 0)
-    return "this member belongs to a group";
   if (std::count(founders.begin(), founders.end(), options_.member) != 1)
     return "this member must be among the founders";
   Membership membership;
   for (const std::string& founder : founders) membership.add_voters(founder);
-  records_.PutFounding(BootstrapState(std::move(membership)));
+  RaftState founding = BootstrapState(std::move(membership));
+  if (raft_->membership().voters_size() > 0 || raft_->log().last_index() > 0) {
+    // The first leader's log may have come before.
+    const bool same = raft_->membership().SerializeAsString() ==
+                      founding.snapshot.membership().SerializeAsString();
+    return same ? "" : "this member belongs to a group with other members";
+  }
+  // It may have answered a leader already.
+  founding.hard_state.set_term(raft_->term());
+  records_.PutFounding(founding);
   // Silent until that is durable; then as after a restart.
   BeginAgain();
   return "";
@@ -138,6 +145,12 @@ std::string NativeEngine::Transfer(const std::string& member) {
   const RaftVerdict verdict = raft_->TransferLeadership(member);
   Work();
   return Words(verdict.refusal);
+}
+
+void NativeEngine::GiveWay() {
+  if (!raft_) return;
+  raft_->GiveWay();
+  Work();
 }
 
 void NativeEngine::Work() {

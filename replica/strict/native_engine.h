@@ -68,6 +68,7 @@ class NativeEngine : public Engine {
   void Receive(const std::string& from_region, const std::string& message) override;
   std::string Change(const MemberChange& change) override;
   std::string Transfer(const std::string& member) override;
+  void GiveWay() override;
   void VisitUnapplied(const std::function<void(const std::string&)>& visit) const override;
   EngineStatus Status() const override;
   bool Leads() const override { return raft_ && raft_->role() == RaftRole::kLeader; }

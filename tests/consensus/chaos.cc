@@ -22,6 +22,7 @@ class Chaos {
       : random_(seed), group_(seed, options_ = DrawOptions(random_)) {
     group_.sync_at_once = false;
     group_.Found({"a/1", "b/1", "c/1"});
+    if (random_.OneIn(4)) group_.Join(left_out_ = "c/1");
     if (random_.OneIn(3)) regions_.resize(3);
     for (std::size_t i = 3; i < regions_.size(); ++i) group_.Join(regions_[i] + "/1");
     if (random_.OneIn(2)) group_.chunk_bytes = 100;
@@ -124,13 +125,14 @@ class Chaos {
     const Membership members = leader->membership();
     const std::string who = Any().name;
     if (random_.OneIn(4)) return void(group_.Transfer(leader->name(), who));
+    if (random_.OneIn(8)) return group_.GiveWay(leader->name());
     // A disk that is lost for good: the others are needed until its member is removed,
     // and no operator would promote it.
     if (!emptied_.empty() && IsMember(members, emptied_))
       return void(group_.Change(leader->name(), Kind::kRemove, emptied_));
     if (!members.learners().empty() && random_.OneIn(2))
       return void(group_.Change(leader->name(), Kind::kPromote, members.learners(0)));
-    const bool may_shrink = members.voters_size() > 3 || random_.OneIn(4);
+    const bool may_shrink = AllFounded() && (members.voters_size() > 3 || random_.OneIn(4));
     if (IsMember(members, who) && may_shrink)
       return void(group_.Change(leader->name(), Kind::kRemove, who));
     group_.Change(leader->name(), Kind::kAddLearner, who);
@@ -171,9 +173,17 @@ class Chaos {
       group_.Tick(member->name, static_cast<int>(random_.Below(2 * options_.election_ticks)));
   }
 
+  // A founder that was left out is as good as lost until the log has come to it.
+  bool AllFounded() {
+    if (left_out_.empty()) return true;
+    const RaftState& disk = group_.At(left_out_).disk;
+    return !disk.entries.empty() || disk.snapshot.index() > 0;
+  }
+
   // By every membership that anyone holds, or may still be sent: without `name`, and with nobody
   // else lost, there is a majority.
   bool CanSpare(const std::string& name) {
+    if (!AllFounded()) return false;
     const auto spares = [&](const Membership& held) {
       return !IsVoter(held, name) || held.voters_size() >= 3;
     };
@@ -230,6 +240,7 @@ class Chaos {
   std::uint64_t trouble_ = 0;  // of 8 occasions, so many are used
   std::uint64_t ticks_ = 0;    // of 1000 steps
   std::string emptied_;        // whose disk is lost for good
+  std::string left_out_;       // of the founders
   int proposals_ = 0;
 };
 

@@ -117,6 +117,11 @@ RaftVerdict Group::Transfer(const std::string& name, const std::string& to) {
   return verdict;
 }
 
+void Group::GiveWay(const std::string& name) {
+  At(name).raft->GiveWay();
+  TakeWork(At(name));
+}
+
 void Group::Compact(const std::string& name, std::uint64_t index) {
   At(name).raft->Compact(index);
   TakeWork(At(name));

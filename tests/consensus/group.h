@@ -78,6 +78,7 @@ class Group {
   RaftVerdict Read(const std::string& name, const std::string& context);
   RaftVerdict Change(const std::string& name, MembershipChange::Kind kind, const std::string& who);
   RaftVerdict Transfer(const std::string& name, const std::string& to);
+  void GiveWay(const std::string& name);
   void Compact(const std::string& name, std::uint64_t index);
   void Inject(const RaftMessage& message);
   void Crash(const std::string& name);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <set>
 
 #include "tests/consensus/group.h"
 
@@ -170,6 +171,49 @@ TEST_F(Transfer, OnlyToAnotherVoter) {
   EXPECT_EQ(group.Transfer("a", "a").refusal, RaftRefusal::kInvalid);
   EXPECT_EQ(group.Transfer("a", "z").refusal, RaftRefusal::kInvalid);
   EXPECT_EQ(group.Transfer("b", "c").refusal, RaftRefusal::kNotLeader);
+}
+
+TEST_F(Transfer, WhoGivesWayPassesOverASilentMember) {
+  for (const char* dead : {"b", "c"}) {
+    Group group;
+    group.Found({"a", "b", "c"});
+    group.Elect("a");
+    group.Crash(dead);  // in a quiet moment: it has the whole log
+    for (int i = 0; i < 11; ++i) group.Tick("a"), group.Settle();
+    group.GiveWay("a");
+    group.Settle();  // no tick
+    ASSERT_NE(group.Leader(), nullptr) << dead;
+    EXPECT_NE(group.Leader()->name(), "a") << dead;
+  }
+}
+
+TEST_F(Transfer, WhoGivesWayAsksTheNextWhenTheFirstDoesNotTakeOver) {
+  std::set<std::string> asked;
+  group.lose = [&asked](const RaftMessage& message) {
+    if (message.has_timeout_now()) asked.insert(message.to());
+    return message.has_timeout_now() && asked.size() < 2;
+  };
+  group.GiveWay("a");
+  for (int i = 0; i < 12; ++i) group.TickAll(), group.Settle();
+  EXPECT_EQ(asked.size(), 2u);
+  ASSERT_NE(group.Leader(), nullptr);
+  EXPECT_NE(group.Leader()->name(), "a");
+}
+
+TEST_F(Transfer, WhoGivesWayAndFindsNobodyStepsDown) {
+  group.lose = [](const RaftMessage& message) { return message.has_timeout_now(); };
+  group.GiveWay("a");
+  for (int i = 0; i < 21; ++i) group.Tick("a"), group.Settle();
+  EXPECT_EQ(group["a"].role(), RaftRole::kFollower);
+}
+
+TEST_F(Transfer, TheOnlyVoterDoesNotGiveWay) {
+  Group alone;
+  alone.Found({"a"});
+  alone.Elect("a");
+  alone.GiveWay("a");
+  alone.Tick("a", 40);
+  EXPECT_EQ(alone["a"].term(), 1u);
 }
 
 TEST_F(HungDisk, OfALeaderMakesItHandOver) {

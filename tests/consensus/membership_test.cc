@@ -27,6 +27,41 @@ TEST(Membership, ALearnerCatchesUpIsPromotedAndVotes) {
   EXPECT_EQ(group.At("a").applied.back(), "y") << "a and c are a majority";
 }
 
+TEST(Membership, AFounderThatWasLeftOutLearnsFromTheLogThatItVotes) {
+  Membership founders;
+  for (const char* name : {"a", "b", "c"}) founders.add_voters(name);
+  Group group;
+  group.StartWith("a", BootstrapState(founders));
+  group.StartWith("b", BootstrapState(founders));
+  group.Join("c");
+  group.Elect("a");
+  group.Propose("a", "x");
+  group.Settle();
+  group.Crash("a");
+  for (int i = 0; i < 100; ++i) group.TickAll(), group.Settle();
+  ASSERT_NE(group.Leader(), nullptr) << "b and c are two of three";
+  EXPECT_EQ(group.At("c").applied, std::vector<std::string>{"x"});
+  EXPECT_EQ(group.broken, "");
+}
+
+// What the first leader said and did not bring through says nothing to a later one.
+TEST(Membership, TheFoundersAreSaidAgainByWhoeverLeadsWithoutTheirEntry) {
+  Group group;
+  group.Found({"a", "b", "c"});
+  group.lose = [](const RaftMessage& message) { return message.has_append(); };
+  group.Elect("a");
+  ASSERT_EQ(group["a"].role(), RaftRole::kLeader);
+  group.Crash("a");
+  group.lose = nullptr;
+  group.Elect("b");
+  EXPECT_EQ(group["c"].log().At(1)->kind(), MEMBERSHIP);
+  EXPECT_EQ(group["c"].log().At(1)->term(), group["b"].term());
+  group.Restart("a");
+  for (int i = 0; i < 100; ++i) group.TickAll(), group.Settle();
+  EXPECT_EQ(group["a"].membership().voters_size(), 3);
+  EXPECT_EQ(group.broken, "");
+}
+
 TEST(Membership, ALearnerIsNotCounted) {
   Group group;
   group.Found({"a", "b"}, {"c", "d"});

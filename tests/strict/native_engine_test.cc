@@ -40,6 +40,56 @@ TEST_F(NativeEngineTest, AFoundedGroupElectsOneLeaderAndAppliesInOneOrder) {
 TEST_F(NativeEngineTest, AGroupIsFoundedOnce) {
   AwaitLeader();
   EXPECT_NE(members_["eu"].engine->Found({"eu/1"}), "");
+  EXPECT_EQ(members_["eu"].engine->Found({"us/1", "eu/1", "ap/1"}), "") << "that is so already";
+}
+
+/// Two of three founders were founded, and went ahead.
+class LateFounder : public EngineWorldTest {
+ protected:
+  void SetUp() override {
+    for (const char* region : {"ap", "eu", "us"}) Start(region);
+    for (const char* region : {"ap", "eu"})
+      EXPECT_EQ(members_[region].engine->Found(founders_), "");
+  }
+  const std::vector<std::string> founders_ = {"ap/1", "eu/1", "us/1"};
+};
+
+TEST_F(LateFounder, VotesWhenOneOfTheOthersIsGone) {
+  ASSERT_TRUE(Propose("a"));
+  ASSERT_TRUE(AllHave("a;"));
+  Crash(Leader());
+  EXPECT_TRUE(Propose("b"));
+  EXPECT_TRUE(AllHave("a;b;"));
+}
+
+TEST_F(LateFounder, MayBeFoundedWhenTheLogHasTakenItIn) {
+  ASSERT_TRUE(Propose("a"));
+  ASSERT_TRUE(AllHave("a;"));
+  EXPECT_EQ(members_["us"].engine->Found(founders_), "");
+  EXPECT_NE(members_["us"].engine->Found({"us/1"}), "");
+  EXPECT_TRUE(Propose("b"));
+  EXPECT_TRUE(AllHave("a;b;"));
+}
+
+TEST_F(LateFounder, StaysInTheTermThatItHasHeardOf) {
+  // It hears leaders, and gets nothing from them.
+  const std::string leader = AwaitLeader();
+  const std::uint64_t term = members_[leader].engine->Status().term;
+  RaftMessage heartbeat;
+  heartbeat.set_format(1);
+  heartbeat.set_from(leader + "/1");
+  heartbeat.set_to("us/1");
+  heartbeat.set_term(term + 1);
+  heartbeat.mutable_append();
+  Isolate("us");
+  Crash("us");
+  Start("us");
+  members_["us"].engine->Receive(leader, heartbeat.SerializeAsString());
+  ASSERT_EQ(members_["us"].engine->Status().term, term + 1);
+  ASSERT_EQ(members_["us"].engine->Status().last, 0u);
+  ASSERT_EQ(members_["us"].engine->Found(founders_), "");
+  ASSERT_TRUE(RunUntil([&] { return members_["us"].engine->Status().members.size() == 3; }));
+  EXPECT_GE(members_["us"].engine->Status().term, term + 1);
 }
 
 TEST_F(NativeEngineTest, S_19_AfterACrashOfAllNothingIsLostAndNothingAppliedTwice) {

@@ -38,7 +38,8 @@ INSTANTIATE_TEST_SUITE_P(All, Mutant,
                          testing::Values("old-term-commit", "vote-not-durable",
                                          "commit-without-quorum", "read-without-round",
                                          "skipped-truncation", "snapshot-over-newer-log",
-                                         "emptied-voter-votes", "membership-without-overlap"));
+                                         "emptied-voter-votes", "membership-without-overlap",
+                                         "founders-not-in-log"));
 
 }  // namespace
 }  // namespace once
