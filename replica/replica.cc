@@ -37,9 +37,11 @@ std::string UnreadyFor(StrictGroup& group) {
   if (group.engine().Status().unreadable)
     return "records of the strict group cannot be read: replace this member (remove it, empty its "
            "directory, start, add, promote)";
-  // Whoever leads is right.
-  if (group.engine().Leads() || group.RegionsWithOtherRules().empty()) return "";
-  return "the [[strict]] rules differ from those of the leader, " + group.engine().LeaderRegion();
+  if (!group.RulesDiffer()) return "";
+  if (group.engine().Leads()) return "the [[strict]] rules differ from those of most members";
+  const std::string leader = group.engine().LeaderRegion();
+  return "the [[strict]] rules differ from those of the leader, " +
+         (leader.empty() ? "which is not heard now" : leader);
 }
 
 Metrics::StrictGauges GaugesOf(StrictGroup& group) {
@@ -170,10 +172,15 @@ void Replica::Submit(const Command& command, Done done) {
   Deliver(Apply(command), std::move(done));
 }
 
+bool Replica::ClockSafe() {
+  return strict_ ? strict_->MayRecall() : clock_.Safe();
+}
+
 Answer Replica::Apply(const Command& command) {
   const bool begins = command.has_begin() || command.has_mutation();
   const bool safe = clock_.Safe();
-  const bool recall_only = commit_.failed() || (begins && !safe);
+  const bool other_rules = strict_ && strict_->RulesDiffer() && MayAdmit(command);
+  const bool recall_only = commit_.failed() || (begins && !safe) || other_rules;
   try {
     if (!recall_only) return ledger_.Apply(command, NextStamp());
     Answer known = Recall(command);
@@ -351,7 +358,7 @@ Metrics::Gauges Replica::Gauges() {
   gauges.hot_slots = tables_.hot().size();
   gauges.queue_depth = commit_.waiting();
   gauges.waiters = waiters_.size();
-  gauges.clock_safe = clock_.Safe() && !(strict_ && strict_->ClockDiffers());
+  gauges.clock_safe = ClockSafe();
   gauges.clock_offset_ms = clock_.OffsetMillis();
   gauges.store_failed = commit_.failed();
   gauges.store_full = commit_.full();

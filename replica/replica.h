@@ -53,8 +53,9 @@ class Replica {
   void Stop(std::function<void()> drained);
 
   /// Applies the command; `done` gets the answer once all it rests on is durable. After a failed
-  /// sync every command, and while the clock is unsafe every begin, gets kUnavailable, unless it
-  /// asks for a stored answer that is durable.
+  /// sync every command, and while the clock is unsafe or the strict rules are known to differ from
+  /// the group's every begin, gets kUnavailable, unless it asks for a stored answer that is
+  /// durable.
   void Submit(const Command& command, Done done);
   /// The same, but an answer kInFlight waits up to `wait_ms` for the other caller to settle.
   void SubmitOrWait(Command command, std::int64_t wait_ms, Done done);
@@ -62,8 +63,8 @@ class Replica {
   /// nothing that a crash could take back. `failed` instead, when that can no longer be known.
   void Read(std::function<void(Tables&)> read, std::function<void()> failed);
 
-  /// False: what time it is, and so what has expired, is in doubt.
-  bool ClockSafe() { return clock_.Safe(); }
+  /// False: what time it is, and so what has expired, is in doubt, here or in the strict group.
+  bool ClockSafe();
 
   /// The same for the domain that the claim or run belongs to. In the strict one it shows all that
   /// was acknowledged anywhere, and fails where the leader cannot be asked.

@@ -29,6 +29,7 @@ struct ClusterOptions {
   std::uint64_t lease_ms = 2000;
   std::int64_t forget_grace_ms = 7ll * 24 * 3600 * 1000;
   std::size_t hot_bytes_max = 48u << 20;
+  std::uint64_t slots_max = Config().slots_max;
   std::vector<StrictRoute> strict_routes;  // none: there is no strict group
   std::uint64_t strict_log_entries = 4096;
   std::uint64_t strict_append_bytes = 256 << 10;
@@ -71,6 +72,10 @@ class Cluster {
   std::string WhyCopyDoesNotStart(const std::string& region, const std::string& as) const;
   /// How often the region's directory was replaced.
   std::uint32_t life(const std::string& region) const { return nodes_.at(region).life; }
+  /// It is started with these from now on; nothing: with those of all. Only while it is down.
+  void SetStrictRoutes(const std::string& region, std::optional<std::vector<StrictRoute>> routes) {
+    nodes_.at(region).other_routes = std::move(routes);
+  }
   void Pause(const std::string& region) { nodes_.at(region).scheduler->Pause(); }
   void Resume(const std::string& region) { nodes_.at(region).scheduler->Resume(); }
   bool IsPaused(const std::string& region) const { return nodes_.at(region).scheduler->paused(); }
@@ -123,6 +128,7 @@ class Cluster {
     Directory aside;
     std::uint32_t life = 0;
     std::int64_t wall_offset_ms = 0;
+    std::optional<std::vector<StrictRoute>> other_routes;
     bool failed_to_start = false;
     std::unique_ptr<NodeScheduler> scheduler;
     std::unique_ptr<Metrics> metrics;

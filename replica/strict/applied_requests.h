@@ -12,9 +12,10 @@
 namespace once {
 
 /// A node sends a request again when it hears nothing, and a network may deliver it late, so that
-/// the log can hold it twice, under two leaders. What was answered, or given up, must not happen
-/// (again) afterwards. Of every asker a record is kept of the numbers that were carried out, from
-/// the lowest that it still waits for; a part of the replicated state, so that all members agree.
+/// the log can hold it twice, under two leaders. What was answered must not happen again, nor what
+/// was given up behind a later request. Of every asker a record is kept of the numbers that were
+/// carried out, from the lowest that it still waits for; a part of the replicated state, so that
+/// all members agree.
 class AppliedRequests {
  public:
   /// `tables`, the strict ledger's, outlives it.

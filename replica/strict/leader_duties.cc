@@ -42,7 +42,7 @@ void LeaderDuties::TakeOver() {
 }
 
 void LeaderDuties::Round() {
-  if (!clock_.Safe()) return HandOver();
+  if (!clock_.Safe()) return engine_.GiveWay();
   try {
     const std::int64_t due_ms = clock_.NowMillis() - skew_ms_;
     if (!state_.tables().expiry().Oldest(keys::Expiring::kSlot, due_ms, 1).empty() ||
@@ -79,17 +79,6 @@ void LeaderDuties::Consider(const std::string& run_id) {
     command.mutable_advance_run()->set_step(step);
     proposals_.TakeOwn(std::move(command));
   });
-}
-
-void LeaderDuties::HandOver() {
-  if (!engine_.Leads()) return;
-  const EngineStatus status = engine_.Status();
-  const EngineMember* best = nullptr;
-  for (const EngineMember& member : status.members) {
-    if (!member.voter || member.name == status.name || !member.stored) continue;
-    if (!best || *member.stored > *best->stored) best = &member;
-  }
-  if (best) engine_.Transfer(best->name);
 }
 
 }  // namespace once

@@ -30,8 +30,6 @@ class LeaderDuties {
   void ExpireMore();
   /// That run changed.
   void Consider(const std::string& run_id);
-  /// Leadership goes to whom has the most of the log.
-  void HandOver();
 
  private:
   void Round();

@@ -60,9 +60,10 @@ ClockStanding MemberClocks::Among(const std::set<std::string>& regions) {
   return regions.size() - differ < majority ? ClockStanding::kDiffers : ClockStanding::kUnheard;
 }
 
-bool MemberClocks::DiffersFrom(const std::string& region) const {
+ClockStanding MemberClocks::With(const std::string& region) const {
   const auto at = heard_.find(region);
-  return at != heard_.end() && at->second.differs;
+  if (at == heard_.end() || at->second.verdict_ms == 0) return ClockStanding::kUnheard;
+  return at->second.differs ? ClockStanding::kDiffers : ClockStanding::kAgrees;
 }
 
 }  // namespace once

@@ -39,7 +39,8 @@ class MemberClocks {
 
   /// How this node's clock stands among those of `regions`, its own and others.
   ClockStanding Among(const std::set<std::string>& regions);
-  bool DiffersFrom(const std::string& region) const;
+  /// How it stands to that region's alone, by the last word of it.
+  ClockStanding With(const std::string& region) const;
 
  private:
   struct Heard {

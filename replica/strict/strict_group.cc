@@ -1,5 +1,6 @@
 #include "replica/strict/strict_group.h"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -21,6 +22,11 @@ NativeEngineOptions EngineOptionsFor(const StrictOptions& options, std::uint64_t
 }
 
 }  // namespace
+
+bool MayAdmit(const Command& command) {
+  return command.has_begin() ||
+         (command.has_mutation() && command.mutation().admitted_fence() == 0);
+}
 
 StrictGroup::StrictGroup(StrictWorld world, StrictOptions options)
     : world_(std::move(world)),
@@ -64,7 +70,7 @@ void StrictGroup::Stop(std::function<void()> stopped) {
 }
 
 void StrictGroup::StopBy(std::int64_t deadline_us, bool led, std::function<void()> stopped) {
-  duties_.HandOver();  // again and again: the first one chosen may not answer
+  engine_->GiveWay();
   // One that is known to lead has been elected, and does not need this node's vote any more.
   const bool succeeded = !led || (!engine_->Leads() && !engine_->LeaderRegion().empty());
   const bool late = world_.scheduler.MonotonicMicros() >= deadline_us;
@@ -100,14 +106,14 @@ void StrictGroup::Submit(const Command& command, Done done) {
   } catch (const KvUnreadable&) {
     // The leader may be able to.
   }
-  requests_.Ask(command, std::move(done));
+  if (RulesDiffer() && MayAdmit(command)) return done(NoAnswer(true));
+  requests_.Ask(command, world_.clock.NowMillis() + options_.answer_ms, std::move(done));
 }
 
 Answer StrictGroup::Recall(const Command& command) {
   const bool mutation = command.has_mutation() && command.mutation().has_begin() &&
                         command.mutation().admitted_fence() == 0;
-  // With an unsafe clock it is not known whether the answer has expired.
-  if ((!command.has_begin() && !mutation) || !world_.clock.Safe() || ClockDiffers()) return {};
+  if ((!command.has_begin() && !mutation) || !MayRecall()) return {};
   const Begin& begin = mutation ? command.mutation().begin() : command.begin();
   return state_.Recall(begin, world_.clock.NowMillis(), options_.terms.skew_ms());
 }
@@ -134,11 +140,11 @@ void StrictGroup::Apply(std::uint64_t index, const std::string& batch) {
         if (asker.member() != options_.member) return;
         // At the size bound the group can promise nothing new, as without a majority.
         requests_.Applied(command.request(),
-                          answer.kind == Answer::Kind::kFull ? Answer() : answer);
+                          answer.kind == Answer::Kind::kFull ? NoAnswer(true) : answer);
       });
   proposals_.Decided();
   reads_.Applied(index);
-  if (batch.empty()) JudgeClock();  // the voters may be others now
+  if (batch.empty()) JudgeItself();  // the voters may be others now
 }
 
 bool StrictGroup::Stage(const std::string& piece, bool first) {
@@ -169,26 +175,42 @@ void StrictGroup::LeaderChanged() {
   const bool leads = engine_->Leads();
   if (!engine_->LeaderRegion().empty()) ++leaders_;
   proposals_.Forget();
-  JudgeClock();
+  JudgeItself();
   if (leads && !led_) duties_.TakeOver();
   led_ = leads;
   requests_.SendAgain();
   reads_.AskAgain();
 }
 
-// Followers hear only the leader, and its clock is that of a majority or it would not stay.
-void StrictGroup::JudgeClock() {
-  if (engine_->Leads()) {
-    std::set<std::string> regions;
-    for (const EngineMember& member : engine_->Status().members)
-      if (member.voter) regions.insert(RegionOfMember(member.name));
-    clock_standing_ = clocks_.Among(regions);
-    if (ClockDiffers()) duties_.HandOver();
-  } else {
-    clock_standing_ = clocks_.DiffersFrom(engine_->LeaderRegion()) ? ClockStanding::kDiffers
-                                                                   : ClockStanding::kUnheard;
-  }
+void StrictGroup::JudgeItself() {
+  engine_->Leads() ? JudgeAsLeader() : JudgeAsFollower(engine_->LeaderRegion());
   proposals_.Heed(clock_standing_);
+}
+
+void StrictGroup::JudgeAsLeader() {
+  std::set<std::string> voters;
+  for (const EngineMember& member : engine_->Status().members)
+    if (member.voter) voters.insert(RegionOfMember(member.name));
+  clock_standing_ = clocks_.Among(voters);
+  rules_differ_ = MostHaveOtherRules(voters);
+  if (ClockDiffers() || RulesDiffer()) engine_->GiveWay();
+}
+
+// Followers hear only the leader, and its clock and rules are those of a majority or it would not
+// stay. What it said last stands when it is not heard any more.
+void StrictGroup::JudgeAsFollower(const std::string& leader) {
+  const ClockStanding standing = clocks_.With(leader);
+  if (standing != ClockStanding::kUnheard) clock_standing_ = standing;
+  const auto rules = rules_of_.find(leader);
+  if (rules != rules_of_.end()) rules_differ_ = rules->second != options_.rules;
+}
+
+bool StrictGroup::MostHaveOtherRules(const std::set<std::string>& voters) const {
+  std::map<std::uint64_t, std::size_t> regions;  // with those rules
+  for (const auto& [region, rules] : rules_of_)
+    if (rules != options_.rules && voters.count(region)) ++regions[rules];
+  return std::any_of(regions.begin(), regions.end(),
+                     [&voters](const auto& each) { return 2 * each.second > voters.size(); });
 }
 
 StrictCounts StrictGroup::counts() const {
@@ -268,7 +290,7 @@ void StrictGroup::Receive(const std::string& from, const std::string& bytes) {
   if (message.rules() != 0) rules_of_[from] = message.rules();
   clocks_.Hear(from, message.clock());
   if (!message.engine().empty()) engine_->Receive(from, message.engine());
-  JudgeClock();
+  JudgeItself();
   const bool true_asker = RegionOfMember(message.asker().member()) == from;
   for (const StrictRequest& request : message.requests()) {
     if (!true_asker || request.request() == 0 || !IsCallersCommand(request.command()))

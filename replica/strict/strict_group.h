@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,9 @@ struct StrictCounts {
   std::uint64_t unavailable = 0;  // its callers' requests that got no answer in time
 };
 
+/// True if something may be admitted by it that was not admitted before.
+bool MayAdmit(const Command& command);
+
 /// All outlive the group.
 struct StrictWorld {
   Scheduler& scheduler;
@@ -71,8 +75,8 @@ class StrictGroup : private StateMachine {
   void Stop(std::function<void()> stopped);
 
   /// Carries a caller's command through the log. A stored final answer is given at once by any
-  /// node. kUnavailable: there was no answer in time; it may have happened, and a retry with the
-  /// same key is safe.
+  /// node. kUnavailable: there was no answer in time, and unless it was refused it may have
+  /// happened; a retry with the same key is safe.
   void Submit(const Command& command, Done done);
   /// Runs `read` on a state that holds everything acknowledged before this call; `failed` when the
   /// leader cannot be asked in time. Calls with KvUnreadable count as failed.
@@ -92,9 +96,15 @@ class StrictGroup : private StateMachine {
   /// Regions whose rules differ from this node's, so that what is strict there may be best-effort
   /// here: of all members if this one leads, or the leader's.
   std::vector<std::string> RegionsWithOtherRules() const;
+  /// This node's rules are not those in force, which are the leader's; or, where it leads, a
+  /// majority of the voters has others. While no leader is heard, as it was last. Nothing that
+  /// MayAdmit is then taken, in either mode: it would be taken for what it is not.
+  bool RulesDiffer() const { return rules_differ_; }
   /// This node's clock differs by more than the bound from those of so many voters that it must not
-  /// lead, or from the leader's.
+  /// lead, or from the leader's. While no leader is heard, as it was last.
   bool ClockDiffers() const { return clock_standing_ == ClockStanding::kDiffers; }
+  /// What has expired is known: a stored answer may be given.
+  bool MayRecall() { return world_.clock.Safe() && !ClockDiffers(); }
   /// Everything applied so far goes into the open batch of the outer Tables.
   void Store() override { state_.Store(); }
   /// Messages that no honest node sends, of all kinds.
@@ -112,7 +122,10 @@ class StrictGroup : private StateMachine {
   void LeaderChanged() override;
 
   Answer Recall(const Command& command);
-  void JudgeClock();
+  void JudgeItself();
+  void JudgeAsLeader();
+  void JudgeAsFollower(const std::string& leader);
+  bool MostHaveOtherRules(const std::set<std::string>& voters) const;
   void Receive(const std::string& from, const std::string& bytes);
   void Send(const std::string& region, StrictMessage message);
   bool SendToLeader(const std::vector<const StrictRequest*>& requests);
@@ -132,6 +145,7 @@ class StrictGroup : private StateMachine {
   StrictReads reads_;
   LeaderDuties duties_;
   ClockStanding clock_standing_ = ClockStanding::kUnheard;
+  bool rules_differ_ = false;
   bool led_ = false;
   std::uint64_t refused_ = 0;
   std::uint64_t leaders_ = 0;

@@ -48,18 +48,21 @@ StrictProposals::~StrictProposals() {
 
 void StrictProposals::Take(const StrictAsker& asker, const StrictRequest& request) {
   if (proposed_.count(request.request())) return;
-  Add(asker, request.request(), request.command());
+  Add(asker, request);
 }
 
 void StrictProposals::TakeOwn(Command command) {
-  Add({}, 0, std::move(command));
+  StrictRequest request;
+  *request.mutable_command() = std::move(command);
+  Add({}, std::move(request));
 }
 
-void StrictProposals::Add(const StrictAsker& asker, std::uint64_t request, Command command) {
+void StrictProposals::Add(const StrictAsker& asker, StrictRequest request) {
   if (!engine_.Leads() || gathered_.size() >= kGatheredMax) return;
-  StrictCommand& added = gathered_.emplace_back(Gathered{asker, {}}).command;
-  added.set_request(request);
-  *added.mutable_command() = std::move(command);
+  const std::int64_t until_ms = request.until_ms();
+  StrictCommand& added = gathered_.emplace_back(Gathered{asker, {}, until_ms}).command;
+  added.set_request(request.request());
+  *added.mutable_command() = std::move(*request.mutable_command());
   for (int i = 0; i < 3; ++i) added.add_entropy(entropy_());
   ProposeSoon();
 }
@@ -107,7 +110,7 @@ void StrictProposals::Propose() {
   gathered_.clear();
 }
 
-// Not for long: who has given up does not expect it to happen any more.
+// Not for long: who asked asks again.
 void StrictProposals::Hold() {
   if (holding_) return;
   holding_ = true;
@@ -118,6 +121,11 @@ void StrictProposals::Hold() {
   });
 }
 
+// Its caller was told that it may have happened, and may have gone another way since.
+bool StrictProposals::IsLate(const Gathered& gathered) {
+  return gathered.until_ms != 0 && gathered.until_ms + terms_.skew_ms() < clock_.NowMillis();
+}
+
 bool StrictProposals::ProposeSome() {
   StrictBatch batch;
   batch.set_format(kBatchFormat);
@@ -126,10 +134,12 @@ bool StrictProposals::ProposeSome() {
   std::vector<std::uint64_t> numbers;
   std::unordered_set<std::uint64_t> here;
   for (std::size_t bytes = 0; !gathered_.empty() && bytes < kBatchBytesMax;) {
+    const bool late = IsLate(gathered_.front());
     StrictCommand command = std::move(gathered_.front().command);
     const StrictAsker asker = std::move(gathered_.front().asker);
     gathered_.pop_front();
     const std::uint64_t number = command.request();
+    if (late) continue;
     if (number != 0 && (proposed_.count(number) || !here.insert(number).second)) continue;
     bytes += command.ByteSizeLong();
     if (number != 0) {

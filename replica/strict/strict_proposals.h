@@ -22,7 +22,7 @@ namespace once {
 /// because members are far away, one follows another after 2 ms. While the clock is unsafe, or
 /// differs from others', nothing is proposed. What comes then, or is refused by the engine, is
 /// dropped: who asked asks again. What comes before it is heard how the clock stands waits for half
-/// a second.
+/// a second. What nobody has waited for since longer than the clock bound is dropped too.
 class StrictProposals {
  public:
   /// All outlive it.
@@ -48,8 +48,10 @@ class StrictProposals {
   struct Gathered {
     StrictAsker asker;  // empty: the leader's own
     StrictCommand command;
+    std::int64_t until_ms = 0;  // 0: at any time
   };
-  void Add(const StrictAsker& asker, std::uint64_t request, Command command);
+  void Add(const StrictAsker& asker, StrictRequest request);
+  bool IsLate(const Gathered& gathered);
   void ProposeSoon();
   void Gather(int rounds);
   void Propose();

@@ -10,6 +10,8 @@ constexpr std::size_t kWaitingMax = 100'000;
 constexpr std::size_t kMessageBytesMax = 512 << 10;
 constexpr std::int64_t kWatchMs = 50;
 
+}  // namespace
+
 Answer NoAnswer(bool refused) {
   Answer answer;
   answer.kind = Answer::Kind::kUnavailable;
@@ -17,8 +19,6 @@ Answer NoAnswer(bool refused) {
   answer.refused = refused;
   return answer;
 }
-
-}  // namespace
 
 StrictRequests::StrictRequests(Scheduler& scheduler, std::int64_t answer_ms, std::int64_t resend_ms,
                                std::uint64_t first_number, Send send)
@@ -32,12 +32,13 @@ StrictRequests::~StrictRequests() {
   *alive_ = false;
 }
 
-void StrictRequests::Ask(const Command& command, Done done) {
+void StrictRequests::Ask(const Command& command, std::int64_t until_ms, Done done) {
   if (waiting_.size() >= kWaitingMax) return Disappoint(done, false);
   const std::uint64_t number = ++last_number_;
   Waiting& waiting = waiting_[number];
   waiting.request.set_request(number);
   *waiting.request.mutable_command() = command;
+  waiting.request.set_until_ms(until_ms);
   waiting.done = std::move(done);
   waiting.deadline_us = scheduler_.MonotonicMicros() + answer_us_;
   waiting.sent_us = 0;

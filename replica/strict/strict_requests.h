@@ -13,6 +13,9 @@
 
 namespace once {
 
+/// kUnavailable, and worth another try in a second.
+Answer NoAnswer(bool refused);
+
 /// A request goes to the leader, and again when there is another leader or no answer came: it keeps
 /// its number, by which the group carries it out once (applied_requests.h). After `answer_ms` the
 /// caller is told kUnavailable: if it was sent, the outcome is unknown.
@@ -27,7 +30,8 @@ class StrictRequests {
                  std::uint64_t first_number, Send send);
   ~StrictRequests();
 
-  void Ask(const Command& command, Done done);
+  /// `until_ms`: when that will be, by the node's clock.
+  void Ask(const Command& command, std::int64_t until_ms, Done done);
   /// The request with that number was applied here. A number that is not waited for is no error.
   void Applied(std::uint64_t number, const Answer& answer);
   /// There is another leader.

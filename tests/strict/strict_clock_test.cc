@@ -79,6 +79,26 @@ TEST(StrictClock, S_21_OfTwoThatAreLeftAndDifferNeitherDecidesAnything) {
   EXPECT_EQ(story.BeginPatiently(left, "k").kind, Kind::kExecute);
 }
 
+// Its clock says that the answer has not expired, and it knows that its clock is wrong.
+TEST(StrictClock, S_21_ANodeWhoseClockDiffersReplaysNothingStrictAlsoWhenItIsCutOff) {
+  StrictStory story;
+  const std::string run = story.Claim(story.Leader(), "k");
+  ASSERT_TRUE(story.AllEqual());
+  const std::string ahead = story.Followers()[0];
+  story.cluster.Crash(ahead);
+  story.cluster.JumpWall(ahead, 5000);
+  story.cluster.Restart(ahead);
+  story.Run(3000);
+  ASSERT_FALSE(story.cluster.replica(ahead).ClockSafe());
+  story.cluster.Partition({ahead}, story.Others(ahead));
+  story.Run(5000);
+  ASSERT_EQ(story.Status(ahead).leader, "");
+  EXPECT_FALSE(story.cluster.replica(ahead).ClockSafe()) << "nor may what the front keeps ready";
+  EXPECT_EQ(story.Begin(ahead, "k").kind, Kind::kUnavailable);
+  story.cluster.Heal();
+  EXPECT_EQ(story.BeginPatiently(ahead, "k").claim.run_id(), run);
+}
+
 /// Two nodes that talk, with what each message takes.
 class MemberClocksTest : public testing::Test {
  protected:

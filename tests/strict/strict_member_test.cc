@@ -95,5 +95,83 @@ TEST(StrictMember, TheRulesOfARegionThatHasLeftAreForgotten) {
       [&] { return story.Group(leader).RegionsWithOtherRules().empty(); }, 5000));
 }
 
+/// A region was down while the others admitted a key, and comes back without the rule for it. Its
+/// own directory has no trace of the key.
+class OtherRules : public testing::Test {
+ protected:
+  void SetUp() override {
+    odd_ = story_.Followers()[0];
+    story_.Run(500);
+    story_.cluster.Crash(odd_);
+    run_ = story_.Claim(story_.Leader(), "k");
+    story_.cluster.SetStrictRoutes(odd_, {{{"dev", "*"}}});
+    story_.cluster.Restart(odd_);
+  }
+  bool AwaitKnown() {
+    return story_.cluster.time().RunUntil([&] { return story_.Group(odd_).RulesDiffer(); }, 5000);
+  }
+  void ExpectRefused(const Answer& answer) {
+    EXPECT_EQ(answer.kind, Answer::Kind::kUnavailable);
+    EXPECT_TRUE(answer.refused);
+    EXPECT_GT(answer.retry_after_ms, 0);
+  }
+
+  StrictStory story_;
+  std::string odd_;
+  std::string run_;
+};
+
+TEST_F(OtherRules, AdmitNothingNewInEitherModeAndSayNothingWasDone) {
+  ASSERT_TRUE(AwaitKnown());
+  ExpectRefused(story_.Begin(odd_, "k"));
+  ExpectRefused(story_.Begin(odd_, "new", 1, "dev"));
+  ExpectRefused(story_.Begin(odd_, "new", 1, "other"));
+  EXPECT_EQ(story_.cluster.replica(odd_).tables().FindSlot(
+                BeginCommand("acme", "k", 1, 1, 1).begin().slot().hash()),
+            nullptr);
+  for (const std::string& other : story_.Others(odd_))
+    EXPECT_EQ(story_.Begin(other, "k").claim.run_id(), run_) << other;
+}
+
+TEST_F(OtherRules, StillReplayWhatIsSettled) {
+  const Answer kept = story_.Begin(story_.Leader(), "kept", 1, "dev");
+  Command complete = Story::CompleteCommand(kept);
+  complete.mutable_settle()->set_tenant("dev");
+  ASSERT_EQ(story_.Do(story_.Leader(), complete).kind, Answer::Kind::kDone);
+  ASSERT_TRUE(AwaitKnown());
+  ASSERT_TRUE(story_.AllEqual());
+  const Answer again = story_.Begin(odd_, "kept", 1, "dev");
+  EXPECT_EQ(again.kind, Answer::Kind::kReplay);
+  EXPECT_EQ(again.claim.run_id(), kept.claim.run_id());
+}
+
+TEST_F(OtherRules, AreRememberedWhileNoLeaderIsHeard) {
+  ASSERT_TRUE(AwaitKnown());
+  story_.cluster.Partition({odd_}, story_.Others(odd_));
+  story_.Run(5000);
+  ASSERT_EQ(story_.Status(odd_).leader, "");
+  ExpectRefused(story_.Begin(odd_, "k"));
+}
+
+TEST_F(OtherRules, DoNotLead) {
+  ASSERT_TRUE(AwaitKnown());
+  story_.Group(story_.Leader()).engine().Transfer(story_.Status(odd_).name);
+  ASSERT_TRUE(story_.cluster.time().RunUntil([&] { return story_.Leader() == odd_; }, 5000));
+  EXPECT_NE(story_.AwaitLeader(odd_), odd_);
+  story_.Run(1000);
+  ExpectRefused(story_.Begin(odd_, "k"));
+  for (const std::string& other : story_.Others(odd_))
+    EXPECT_EQ(story_.BeginPatiently(other, "of " + other).kind, Answer::Kind::kExecute) << other;
+}
+
+TEST_F(OtherRules, AreOverWhenTheRulesAreTheSameAgain) {
+  ASSERT_TRUE(AwaitKnown());
+  story_.cluster.Crash(odd_);
+  story_.cluster.SetStrictRoutes(odd_, {});
+  story_.cluster.Restart(odd_);
+  story_.Run(3000);
+  EXPECT_EQ(story_.BeginPatiently(odd_, "k").claim.run_id(), run_);
+}
+
 }  // namespace
 }  // namespace once
