@@ -2,6 +2,7 @@
 #include <csignal>
 #include <filesystem>
 
+#include "tests/system/cluster_process.h"
 #include "tests/system/node_process.h"
 #include "tests/system/promises.h"
 
@@ -72,6 +73,24 @@ TEST_F(Tls, DamagedCertificateChangesNothing) {
   node_.Kill();
   EXPECT_EQ(node_.StartAndExit(), 1);
   EXPECT_TRUE(node_.Logged("certificate.pem"));
+}
+
+TEST_F(Tls, ABadCertificateBetweenRegionsAlsoLeavesTheOneForClientsAsItWas) {
+  const ScratchDirectory scratch;
+  const std::string directory = scratch / "certs";
+  std::filesystem::copy(SharedCertificates(), directory);
+  ASSERT_EQ(node_.Stop(), 0);
+  node_.setup.settings += "[cluster]\npeer_listen = \"127.0.0.1:0\"\ncertificate_file = \"" +
+                          directory + "/us.crt\"\nkey_file = \"" + directory +
+                          "/us.key\"\nca_file = \"" + directory +
+                          "/ca.crt\"\ncertificates_dir = \"" + directory +
+                          "\"\n[[peer]]\nregion = \"eu\"\naddress = \"127.0.0.1:1\"\n";
+  ASSERT_TRUE(node_.Start());
+  MakeCertificate("second");
+  WriteFile(directory + "/us.crt", "no certificate");
+  node_.Signal(SIGHUP);
+  EXPECT_TRUE(WaitUntil([&] { return node_.Logged("reload-failed"); }));
+  EXPECT_EQ(HttpClient(node_.port(), kTls).ServerSubject(), "/CN=first");
 }
 
 }  // namespace
