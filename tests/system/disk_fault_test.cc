@@ -3,6 +3,7 @@
 
 #include "tests/system/node_process.h"
 #include "tests/system/promises.h"
+#include "tests/system/strict_cluster.h"
 #include "tests/system/sync_fault.h"
 #include "tests/system/volume.h"
 
@@ -195,6 +196,41 @@ TEST(FullDisk, S_47_RestartOnAFullDiskKeepsEverything) {
   ASSERT_TRUE(node.Start());
   EXPECT_EQ(AnswerOf(Caller(node.port(), key).Begin("settled")), "paid");
   node.Kill();
+}
+
+TEST(FullDisk, S_47_AStrictMemberHoldsUpItsRegionAndNoOtherAndComesBackByItself) {
+  std::string why;
+  const auto disk = Volume::Memory(kDiskMegabytes, why);
+  if (!disk) GTEST_SKIP() << "no tmpfs may be mounted here: " << why;
+  StrictCluster cluster;
+  cluster.nodes().node("us").setup.data_dir = disk->path() + "/data";
+  ASSERT_TRUE(cluster.Start());
+  const auto lead = R"({"transfer":")" + cluster.View("us").member + "\"}";
+  ASSERT_TRUE(WaitUntil([&] {
+    const std::string leader = cluster.LeaderAmong(cluster.regions());
+    if (!leader.empty() && leader != "us") cluster.Change(leader, lead);
+    return leader == "us";
+  }));
+  const auto begin = [&](const std::string& region, const std::string& key) {
+    return cluster.nodes().Acme(region).Begin(key, 600).status;
+  };
+  const auto given = [&](const std::string& region, const std::string& key) {
+    return WaitUntil([&] { return begin(region, key) == 201; });
+  };
+  EXPECT_TRUE(given("us", "before"));
+
+  Fill(*disk);
+  EXPECT_TRUE(given("eu", "meanwhile"));
+  EXPECT_EQ(begin("us", "held up"), 503);
+  EXPECT_TRUE(WaitUntil([&] { return cluster.View("us").role != "leader"; }));
+  EXPECT_EQ(cluster.nodes().Metric("us", "once_store_full"), 1);
+
+  std::filesystem::remove(disk->path() + "/filler");
+  EXPECT_TRUE(given("us", "room again"));
+  EXPECT_TRUE(cluster.AwaitAgreement(cluster.regions()));
+  for (const std::string& region : cluster.regions())
+    for (const char* key : {"before", "meanwhile"}) EXPECT_EQ(begin(region, key), 409);
+  cluster.nodes().node("us").Kill();
 }
 
 }  // namespace

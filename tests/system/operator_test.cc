@@ -196,7 +196,7 @@ TEST_F(StrictDevelopment, AMemberIsReplacedAsOperatingSays) {
   NodeProcess& node = cluster_.nodes().node(lost);
   const std::string old_name = cluster_.View(lost).member;
   const auto begin = [&](const std::string& region, const std::string& key) {
-    return cluster_.nodes().Acme(region).Begin(key);
+    return cluster_.nodes().Acme(region).Begin(key, 600);
   };
   ASSERT_TRUE(WaitUntil([&] { return begin(leader, "before").status == 201; }));
 

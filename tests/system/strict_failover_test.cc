@@ -19,7 +19,7 @@ namespace once {
 namespace {
 
 constexpr std::size_t kSome = 40;  // admissions, so that the load is known to flow
-constexpr int kHeals = 5;
+constexpr int kHeals = 5;          // at most
 
 class StrictFailover : public testing::Test {
  protected:
@@ -146,11 +146,15 @@ TEST_F(StrictFailover, S_23_OW_MR_11_ALeaderThatIsCutOffRefusesAndTheMajorityGoe
 TEST_F(StrictFailover, S_03_AFollowerThatComesBackFromACutDisturbsNobody) {
   ASSERT_NO_FATAL_FAILURE(Prepare(MakeLoopbackNetwork(), true));
   // On a machine that stands still for an election timeout a leader falls, and a request waits too
-  // long, without anybody's doing; a follower that does not ask first disturbs at every heal.
-  bool disturbed = true;
-  for (int heal = 0; disturbed && heal < kHeals; ++heal)
+  // long, without anybody's doing; that is seldom, and so most heals must be calm.
+  int calm = 0;
+  int stirred = 0;
+  while (calm <= kHeals / 2 && stirred <= kHeals / 2) {
+    bool disturbed = false;
     ASSERT_NO_FATAL_FAILURE(CutAndHeal(disturbed));
-  EXPECT_FALSE(disturbed) << "after each of " << kHeals << " heals";
+    ++(disturbed ? stirred : calm);
+  }
+  EXPECT_GT(calm, stirred);
   ExpectAllKept();
 }
 
