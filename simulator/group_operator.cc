@@ -46,11 +46,10 @@ bool GroupOperator::IsUnwanted(const std::string& member) {
 void GroupOperator::Look() {
   const std::string leader = Leader();
   if (leader.empty() || cluster_.IsPaused(leader)) return;
-  Engine& engine = cluster_.group(leader)->engine();
-  const EngineStatus status = engine.Status();
+  const EngineStatus status = cluster_.group(leader)->engine().Status();
   for (const std::string& region : cluster_.regions())
     if (!dismissed_.count(region) && !Find(status, cluster_.Member(region)))
-      engine.Change({MemberChange::Kind::kAdd, cluster_.Member(region)});
+      Ask(leader, {MemberChange::Kind::kAdd, cluster_.Member(region)});
   const bool lost = std::any_of(status.members.begin(), status.members.end(),
                                 [this](const EngineMember& member) { return IsLost(member.name); });
   const auto voters = std::count_if(status.members.begin(), status.members.end(),
@@ -60,10 +59,17 @@ void GroupOperator::Look() {
     if (!IsUnwanted(member.name)) continue;
     if (!IsLost(member.name) && member.voter && voters <= voters_min_) continue;
     tidy = false;
-    if (!lost || IsLost(member.name)) engine.Change({MemberChange::Kind::kRemove, member.name});
+    if (!lost || IsLost(member.name)) Ask(leader, {MemberChange::Kind::kRemove, member.name});
   }
   for (const EngineMember& member : status.members)
-    if (tidy && !member.voter) engine.Change({MemberChange::Kind::kPromote, member.name});
+    if (tidy && !member.voter) Ask(leader, {MemberChange::Kind::kPromote, member.name});
+}
+
+void GroupOperator::Ask(const std::string& leader, const MemberChange& change) {
+  const Raft* const raft = cluster_.raft(leader);
+  const bool pending = raft && raft->log().membership_index() > raft->commit();
+  const bool refused = !cluster_.group(leader)->engine().Change(change).empty();
+  if (pending && refused) ++refused_;
 }
 
 void GroupOperator::Transfer(const std::string& region) {

@@ -36,6 +36,8 @@ class GroupOperator {
   std::string Leader();
   /// Empty, or how the group differs from what it should be, by `leader`'s word.
   std::string Missing(const std::string& leader);
+  /// How often a leader was asked for a change while another one was not decided yet, and refused.
+  std::uint64_t refused() const { return refused_; }
 
  private:
   /// A name in the membership that is no present directory.
@@ -43,10 +45,13 @@ class GroupOperator {
   /// The same, or a dismissed one.
   bool IsUnwanted(const std::string& member);
 
+  void Ask(const std::string& leader, const MemberChange& change);
+
   Cluster& cluster_;
   Random random_;
   const int voters_min_;
   std::set<std::string> dismissed_;
+  std::uint64_t refused_ = 0;
 };
 
 }  // namespace once

@@ -132,6 +132,7 @@ struct History {
   std::vector<LostRun> lost;
   std::vector<Leadership> leaders;  // of the strict group, terms rising
   std::vector<SnapshotTrip> snapshots;
+  std::uint64_t changes_refused = 0;  // of members, because another one was not decided yet
   std::vector<LagSample> lags;
   std::vector<Convergence> convergences;
   std::vector<Violation> violations;

@@ -188,6 +188,7 @@ class Simulation {
           .Add(operation.answer_body);
     for (const LostRun& lost : history_.lost) trace_.Add(lost.winner).Add(lost.loser);
     history_.trace_hash = trace_.hash();
+    history_.changes_refused = keeper_.refused();
     history_.messages = cluster_.network().delivered();
     history_.message_bytes = cluster_.network().bytes();
     history_.end_ms = Elapsed();
