@@ -1,5 +1,6 @@
 #include "replica/storage/tables.h"
 
+#include "conflict/mutation.h"
 #include "replica/env/check.h"
 #include "replica/env/overlaid_view.h"
 
@@ -41,7 +42,7 @@ Slot& Tables::NewSlot(std::string_view hash) {
   HotSlot* hot = hot_.Find(hash);
   Check(!hot || hot->erased, "a slot is made once");
   if (!hot) hot = &hot_.Insert(hash);
-  filter_.Add(hash);
+  if (!MutationOn("slot-not-in-filter")) filter_.Add(hash);
   hot->erased = false;
   head_.set_slots(head_.slots() + 1);
   MarkDirty(*hot);
@@ -141,10 +142,11 @@ void Tables::Rollback() {
   shipment_.clear();
   shipped_.clear();
   head_dirty_ = false;
-  filter_.Restart(head_.slots());  // before what may throw: it may be another store by now
+  const bool filter_stays = MutationOn("filter-outlives-store");
+  if (!filter_stays) filter_.Restart(0);  // before what may throw: it may be another store by now
   head_.Clear();
   if (const auto bytes = store_.Get(keys::Head())) head_ = Parse<Head>(*bytes);
-  filter_.Restart(head_.slots());
+  if (!filter_stays) filter_.Restart(head_.slots());
   ++open_batch_;
   if (slot_listener_) slot_listener_({});
   if (rolled_back_) rolled_back_();

@@ -41,6 +41,7 @@ constexpr Seeded kSeeded[] = {
     {"gauge-forgets"},
     {"clock-unchecked"},
     {"hot-slots-stay"},
+    {"slot-not-in-filter"},
     {"followed-for-ever"},
     {"streams-never-closed"},
     {"copy-not-noticed"},
@@ -57,6 +58,7 @@ constexpr Seeded kSeeded[] = {
     {"read-without-round", true},
     {"no-pre-vote", true},
     {"hung-leader-stays", true},
+    {"filter-outlives-store", true},
     {"emptied-voter-votes", true},
     {"membership-without-overlap", true},
     // Of its driver, and of the strict ledger.
