@@ -8,9 +8,10 @@ namespace once {
 
 /// THE FAULTS. Messages are lost, repeated, reordered and held back; links are cut and healed;
 /// members crash and lose what was not synced, and restart; one disk may be emptied, and its node
-/// returns under a new identity. Meanwhile values are proposed and read, members added, promoted
-/// and removed, leaders changed, logs compacted. Not among the faults: a disk that forgets what it
-/// synced under the same identity, and a member that lies.
+/// returns under a new identity; one founder may have been left out. Meanwhile values are proposed
+/// and read, members added, promoted and removed, leaders changed or made to give way, logs
+/// compacted. Not among the faults: a disk that forgets what it synced under the same identity, and
+/// a member that lies.
 ///
 /// First `steps` random steps in which nothing may be wrong; then the faults stop, and within a
 /// bounded time there must be a leader, a committed value, and the same state everywhere. Returns
