@@ -162,11 +162,11 @@ Answer Ledger::Begin_(const Begin& begin, const Stamp& stamp) {
   const std::string& hash = begin.slot().hash();
   Slot* slot = tables_.FindSlot(hash);
   if (slot) Refresh(*slot, begin.slot(), stamp);
-  Answer room;
+  std::optional<Answer> room;
   if (NeedsRoom(slot, begin, stamp)) {
-    if (!MakeRoom(stamp, room)) {
-      room.kind = Answer::Kind::kFull;
-      return room;
+    if (!MakeRoom(stamp, room.emplace())) {
+      room->kind = Answer::Kind::kFull;
+      return std::move(*room);
     }
     slot = tables_.FindSlot(hash);  // it may be what had to go
   }
@@ -177,8 +177,10 @@ Answer Ledger::Begin_(const Begin& begin, const Stamp& stamp) {
                                : Crowded(*slot, hash, stamp);
   answer.reclaimed = result.reclaimed;
   answer.mismatched = result.mismatched;
-  answer.expired = room.expired;
-  answer.evicted = room.evicted;
+  if (room) {
+    answer.expired = room->expired;
+    answer.evicted = room->evicted;
+  }
   if (answer.kind == Answer::Kind::kReplay) answer.outcome = result.claim->outcome();
   if (answer.kind == Answer::Kind::kInFlight)
     answer.retry_after_ms =
