@@ -79,6 +79,19 @@ TEST(StrictClock, S_21_OfTwoThatAreLeftAndDifferNeitherDecidesAnything) {
   EXPECT_EQ(story.BeginPatiently(left, "k").kind, Kind::kExecute);
 }
 
+TEST(StrictClock, S_21_ALeaderWhoseClockIsUnsafeIsReplacedAlsoWhenOneOfTheOthersIsGone) {
+  for (const int gone : {0, 1}) {
+    StrictStory story;
+    const std::string old = story.Leader();
+    story.Run(1000);
+    story.cluster.Crash(story.Followers()[gone]);  // it had as much of the log as the other
+    story.Run(1000);
+    story.cluster.JumpWall(old, 60'000);
+    EXPECT_NE(story.AwaitLeader(old), old);
+    EXPECT_EQ(story.BeginPatiently(story.Leader(), "k").kind, Kind::kExecute);
+  }
+}
+
 // Its clock says that the answer has not expired, and it knows that its clock is wrong.
 TEST(StrictClock, S_21_ANodeWhoseClockDiffersReplaysNothingStrictAlsoWhenItIsCutOff) {
   StrictStory story;

@@ -278,48 +278,6 @@ TEST(Strict, ExpiryIsDecidedByTheLeaderAndTheSameEverywhere) {
   EXPECT_EQ(story.Begin("us", "k").kind, Kind::kExecute);
 }
 
-TEST(Strict, S_10_WhatItsCallerHasGivenUpIsNotCarriedOutWhenItComesLate) {
-  StrictStory story;
-  const std::string asker = story.Followers()[0];
-  const std::string leader = story.Leader();
-  story.cluster.network().Clog(asker, leader);
-  const Answer unknown = story.Begin(asker, "k");
-  ASSERT_EQ(unknown.kind, Kind::kUnavailable);
-  EXPECT_FALSE(unknown.refused);
-  story.Run(10'000);
-  story.cluster.network().UnclogAll();
-  story.Run(2000);
-  EXPECT_EQ(story.StrictSlot(story.AwaitLeader(), "k"), nullptr);
-  EXPECT_EQ(story.BeginPatiently(asker, "k").kind, Kind::kExecute);
-}
-
-TEST(Strict, AtItsSizeBoundTheGroupRefusesAndSaysThatNothingWasDone) {
-  ClusterOptions options;
-  options.slots_max = 2;
-  StrictStory story(options);
-  const std::string asker = story.Followers()[0];
-  for (const char* key : {"a", "b"}) ASSERT_EQ(story.Begin(asker, key).kind, Kind::kExecute);
-  for (const std::string& region : {asker, story.Leader()}) {
-    const Answer full = story.Begin(region, "c");
-    EXPECT_EQ(full.kind, Kind::kUnavailable) << region;
-    EXPECT_TRUE(full.refused) << region;
-    EXPECT_EQ(story.StrictSlot(region, "c"), nullptr) << region;
-  }
-}
-
-TEST(Strict, S_21_ALeaderWhoseClockIsUnsafeIsReplacedAlsoWhenOneOfTheOthersIsGone) {
-  for (const int gone : {0, 1}) {
-    StrictStory story;
-    const std::string old = story.Leader();
-    story.Run(1000);
-    story.cluster.Crash(story.Followers()[gone]);  // it had as much of the log as the other
-    story.Run(1000);
-    story.cluster.JumpWall(old, 60'000);
-    EXPECT_NE(story.AwaitLeader(old), old);
-    EXPECT_EQ(story.BeginPatiently(story.Leader(), "k").kind, Kind::kExecute);
-  }
-}
-
 TEST(Strict, S_21_ALeaderWhoseClockIsUnsafeGivesUpLeadership) {
   StrictStory story;
   const std::string old = story.Leader();
