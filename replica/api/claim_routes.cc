@@ -296,7 +296,12 @@ void Api::GetClaim(Call& call) {
         // That of a claim that gave way is evidence, and no begin is answered with it.
         const bool shown =
             IsFinal(*claim) || (claim->state() == SUPERSEDED && claim->has_outcome());
-        respond(ClaimReply(200, *claim, ref.hash, shown ? &claim->outcome() : nullptr));
+        HttpReply reply = ClaimReply(200, *claim, ref.hash, shown ? &claim->outcome() : nullptr);
+        reply.body.back() = ',';
+        reply.body.append(R"("cacheKey":")")
+            .append(PublicCacheKey(tenant, slot->endpoint(), slot->key()))
+            .append(R"("})");
+        respond(std::move(reply));
       },
       [this, respond = call.respond, as_problem = call.as_problem] {
         respond(Refusal({}, as_problem));

@@ -134,6 +134,13 @@ std::optional<std::string> Base64Decode(std::string_view text) {
   return bytes;
 }
 
+std::string PublicCacheKey(std::string_view tenant, std::string_view endpoint,
+                           std::string_view key) {
+  std::string joined(tenant);
+  joined.append(1, ':').append(endpoint).append(1, ':').append(key);
+  return Hex(Bytes(Sha256(joined)));
+}
+
 std::string SlotKey(std::uint8_t surface, std::string_view tenant, std::string_view endpoint,
                     std::string_view key) {
   std::string tuple;

@@ -49,8 +49,12 @@ std::string Base64(std::string_view bytes);
 /// non-zero spare bits are refused, so two texts never decode to the same bytes.
 std::optional<std::string> Base64Decode(std::string_view text);
 
-/// The key that records are stored under: 32 raw bytes, different for every different tuple. The
-/// specification's sha256(tenant ":" endpoint ":" key) is not, when a part contains ':'.
+/// The key that callers see: hex of sha256(tenant ":" endpoint ":" key). Ambiguous when a part
+/// contains ':', so nothing is stored under it.
+std::string PublicCacheKey(std::string_view tenant, std::string_view endpoint,
+                           std::string_view key);
+
+/// The key that records are stored under: 32 raw bytes, different for every different tuple.
 std::string SlotKey(std::uint8_t surface, std::string_view tenant, std::string_view endpoint,
                     std::string_view key);
 

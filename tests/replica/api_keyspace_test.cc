@@ -1,4 +1,5 @@
 // Whose key it is: tenants, endpoints and surfaces never meet.
+#include "replica/api/digest.h"
 #include "tests/replica/api_world.h"
 
 namespace once {
@@ -7,6 +8,12 @@ namespace {
 constexpr const char* kUnknownRun = "01HZZZZZZZZZZZZZZZZZZZZZZZ";
 
 class ApiKeyspace : public ApiWorld {};
+
+TEST_F(ApiKeyspace, OW_CK_01_ALookAtAClaimShowsTheSpecsCacheKey) {
+  const Reply claim = Post("/v1/claims", "k1", R"({"endpoint":"POST /charges","request":{}})");
+  EXPECT_EQ(Get("/v1/claims/" + claim.Text("/claimId")).Text("/cacheKey"),
+            PublicCacheKey("acme", "POST /charges", "k1"));
+}
 
 TEST_F(ApiKeyspace, OW_CK_02_TwoTenantsTwoRuns) {
   const Reply acme = Post("/v1/runs", "1", kNoop);

@@ -66,8 +66,14 @@ RC_GTEST_PROP(Digest, Base64RoundTrips, (const std::string& bytes)) {
   RC_ASSERT(Base64Decode(Base64(bytes)) == bytes);
 }
 
-// AMB-07: joined by ':' the first two would be one key.
+TEST(Digest, OW_CK_01_PublicCacheKeyVector) {
+  EXPECT_EQ(PublicCacheKey("tenant-a", "POST /v1/runs", "k1"),
+            "1d3ac00f28a15eb371dbe2eebf9b6cf6962dc8c9f46fb48631d7cb19448e4542");
+}
+
+// AMB-07: joined by ':' the first two are one key.
 TEST(Digest, OW_CK_01_SlotKeySeparatesWhatAJoinWouldNot) {
+  EXPECT_EQ(PublicCacheKey("a:b", "c", "d"), PublicCacheKey("a", "b:c", "d"));
   EXPECT_NE(SlotKey(1, "a:b", "c", "d"), SlotKey(1, "a", "b:c", "d"));
   EXPECT_NE(SlotKey(1, "ab", "c", "d"), SlotKey(1, "a", "bc", "d"));
   EXPECT_NE(SlotKey(1, "a", "c", "d"), SlotKey(2, "a", "c", "d"));
