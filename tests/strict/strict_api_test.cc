@@ -105,6 +105,23 @@ TEST_F(StrictApi, OW_MR_11_TheMinorityAnswers503WithRetryAfterAndDoesNotRead) {
   EXPECT_EQ(Ask("eu", "GET", "/v1/claims/" + Text(begun.Json(), "claimId")).status, 503);
 }
 
+TEST_F(StrictApi, S_21_AReadyAnswerIsNotGivenWhereTheClockIsKnownToDiffer) {
+  const std::string ahead = story_.Followers()[0];
+  const auto create = [&] {
+    return Ask(ahead, "POST", "/v1/runs", "k", R"({"workflowId":"noop"})");
+  };
+  story_.cluster.Crash(ahead);
+  story_.cluster.JumpWall(ahead, 5000);
+  story_.cluster.Restart(ahead);
+  MakeApi(ahead);
+  story_.Run(3000);
+  ASSERT_EQ(create().status, 201);
+  EXPECT_EQ(create().headers.at("openwop-Idempotent-Replay"), "true")
+      << "the leader knows the time";
+  story_.cluster.Partition({ahead}, story_.Others(ahead));
+  EXPECT_EQ(create().status, 503);
+}
+
 TEST_F(StrictApi, OW_MB_01_OW_MR_11_WhereAllIsStrictTheDocumentSaysSoWithBoundZero) {
   const auto family = [this](std::vector<StrictRoute> routes, SpecProfile profile) {
     Config config;
