@@ -198,19 +198,29 @@ int ShowNodes(GroupOptions& options, bool names) {
   return 0;
 }
 
+std::set<std::string> NamesOf(const View& view) {
+  std::set<std::string> names;
+  for (const json::value& member : view.Members()) names.emplace(member.at("member").as_string());
+  return names;
+}
+
 int Found(GroupOptions& options) {
   if (const std::string error = FindNodes(options); !error.empty()) return Fail(error);
   const std::vector<View> views = AskAll(options);
   if (NoneTold(views)) return NoView(views);
   json::array founders;
+  std::set<std::string> names;
   for (const View& view : views) {
     if (!view.error.empty()) return Fail(view.error + ": all must be up to found the group");
-    // One that was emptied would found a second group with the names of the first.
-    if (!view.Members().empty())
+    founders.emplace_back(view.Text("member"));
+    names.insert(view.Text("member"));
+  }
+  // A founding that failed half-way is ended by another with the same members. One that was emptied
+  // has another name: it would found a second group beside the first.
+  for (const View& view : views)
+    if (!view.Members().empty() && NamesOf(view) != names)
       return Fail(view.Text("member") +
                   " belongs to a group already: see oncectl members; others join by oncectl add");
-    founders.emplace_back(view.Text("member"));
-  }
   const std::string change = json::serialize(json::object{{"found", founders}});
   for (const std::string& url : options.urls)
     if (const View view = Ask(url, options.key, change); !view.error.empty())
@@ -223,8 +233,7 @@ int Found(GroupOptions& options) {
 // nodes that the leader does not have.
 std::set<std::string> MembersIn(const std::string& region, bool to_add, const View& leader,
                                 const std::vector<View>& views) {
-  std::set<std::string> had, names;
-  for (const json::value& member : leader.Members()) had.emplace(member.at("member").as_string());
+  std::set<std::string> had = NamesOf(leader), names;
   if (to_add)
     for (const View& view : views)
       if (!had.count(view.Text("member"))) names.insert(view.Text("member"));
