@@ -28,27 +28,42 @@ bool MayReturn() {
          ((capabilities & kSysNice) != 0 || nice.rlim_cur >= kFullNice);
 }
 
+/// A thread that has entered, until the end of the test.
+class Worker {
+ public:
+  explicit Worker(SpareTime& spare_time)
+      : thread_([this, &spare_time] {
+          spare_time.Enter();
+          spare_time.Enter();  // the same thread, whatever begins on it
+          entered_.set_value(gettid());
+          leave_.get_future().wait();
+        }),
+        id_(entered_.get_future().get()) {}
+  ~Worker() {
+    leave_.set_value();
+    thread_.join();
+  }
+
+  int Class() const { return sched_getscheduler(id_); }
+
+ private:
+  std::promise<pid_t> entered_;
+  std::promise<void> leave_;
+  std::thread thread_;
+  const pid_t id_;
+};
+
 TEST(SpareTime, AThreadIsInTheIdleClassWhileNobodyIsInAHurry) {
   if (!MayReturn()) GTEST_SKIP() << "needs CAP_SYS_NICE or an RLIMIT_NICE of 20";
   const int own = sched_getscheduler(0);
   SpareTime spare_time;
-  std::promise<pid_t> entered;
-  std::promise<void> leave;
-  std::thread thread([&] {
-    spare_time.Enter();
-    spare_time.Enter();  // the same thread, whatever begins on it
-    entered.set_value(gettid());
-    leave.get_future().wait();
-  });
-  const pid_t worker = entered.get_future().get();
-  EXPECT_EQ(sched_getscheduler(worker), SCHED_OTHER) << "a store that starts is waited for";
+  const Worker worker(spare_time);
+  EXPECT_EQ(worker.Class(), SCHED_OTHER) << "a store that starts is waited for";
   spare_time.Hurry(false);
-  EXPECT_EQ(sched_getscheduler(worker), SCHED_IDLE);
+  EXPECT_EQ(worker.Class(), SCHED_IDLE);
   EXPECT_EQ(sched_getscheduler(0), own) << "who asks is not one of them";
   spare_time.Hurry(true);
-  EXPECT_EQ(sched_getscheduler(worker), SCHED_OTHER);
-  leave.set_value();
-  thread.join();
+  EXPECT_EQ(worker.Class(), SCHED_OTHER);
 }
 
 TEST(SpareTime, AThreadThatEntersLaterIsAtOnceWhereTheOthersAre) {
@@ -69,15 +84,8 @@ TEST(SpareTime, WorkThatIsLateIsWaitedForAndEachTimeForLonger) {
   SpareTime spare_time;
   SpareTime::Time now;
   const auto after = [&](int ms) { return now += milliseconds(ms); };
-  std::promise<pid_t> entered;
-  std::promise<void> leave;
-  std::thread thread([&] {
-    spare_time.Enter();
-    entered.set_value(gettid());
-    leave.get_future().wait();
-  });
-  const pid_t worker = entered.get_future().get();
-  const auto hurries = [worker] { return sched_getscheduler(worker) == SCHED_OTHER; };
+  const Worker worker(spare_time);
+  const auto hurries = [&worker] { return worker.Class() == SCHED_OTHER; };
 
   after(1000);
   spare_time.Look(now);
@@ -102,8 +110,6 @@ TEST(SpareTime, WorkThatIsLateIsWaitedForAndEachTimeForLonger) {
   spare_time.Done();
   spare_time.Look(after(1000));
   EXPECT_FALSE(hurries()) << "a second again";
-  leave.set_value();
-  thread.join();
 }
 
 // The visitor is the replica's own thread: while it waits for a lock, it can help nobody.
@@ -111,17 +117,10 @@ TEST(SpareTime, WhoeverAVisitorWaitsForIsHelped) {
   if (!MayReturn()) GTEST_SKIP() << "needs CAP_SYS_NICE or an RLIMIT_NICE of 20";
   SpareTime spare_time;
   SpareTime::Time now;
-  std::promise<pid_t> entered;
-  std::promise<void> leave;
-  std::thread thread([&] {
-    spare_time.Enter();
-    entered.set_value(gettid());
-    leave.get_future().wait();
-  });
-  const pid_t worker = entered.get_future().get();
+  const Worker worker(spare_time);
   const auto look = [&] {
     spare_time.Look(now += SpareTime::kLookEvery);
-    return sched_getscheduler(worker);
+    return worker.Class();
   };
   now += std::chrono::hours(1);
   for (int brief = 0; brief < 3; ++brief) {
@@ -135,8 +134,6 @@ TEST(SpareTime, WhoeverAVisitorWaitsForIsHelped) {
   }
   for (int i = 0; i < 9; ++i) EXPECT_EQ(look(), SCHED_OTHER) << i;
   EXPECT_EQ(look(), SCHED_IDLE) << "after a second";
-  leave.set_value();
-  thread.join();
 }
 
 }  // namespace
