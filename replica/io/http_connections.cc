@@ -63,7 +63,18 @@ bool HttpConnections::Gather(std::shared_ptr<HttpSession> session) {
 
 void HttpConnections::FlushGathered() {
   const auto gathered = std::exchange(gathered_, {});
-  for (const auto& session : gathered) session->Flush();
+  std::vector<HttpSession*> sessions;
+  std::vector<SendRing::Send> sends;
+  sessions.reserve(gathered.size());
+  sends.reserve(gathered.size());
+  for (const auto& session : gathered) {  // each once: what it took up stays until it was sent
+    const std::string_view answers = session->TakeUp();
+    if (answers.empty()) continue;
+    sessions.push_back(session.get());
+    sends.push_back({session->socket_handle(), answers});
+  }
+  send_ring_.All(sends);
+  for (std::size_t i = 0; i < sends.size(); ++i) sessions[i]->Sent(sends[i].result);
   for (const auto& session : gathered) session->Resume();
 }
 

@@ -9,10 +9,12 @@
 #include <list>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "replica/api/http.h"
+#include "replica/io/send_ring.h"
 #include "replica/limits.h"
 
 namespace once {
@@ -36,9 +38,12 @@ class HttpSession {
   virtual void StartRefused() = 0;
   /// Acts on a deadline that has passed.
   virtual void Sweep() = 0;
-  /// Sends the answers that were gathered.
-  virtual void Flush() = 0;
-  /// Reads on, after Flush.
+  /// The answers that were gathered and are to be sent now; empty if they have gone already.
+  virtual std::string_view TakeUp() = 0;
+  /// What came of sending that, as in SendRing.
+  virtual void Sent(int result) = 0;
+  virtual int socket_handle() = 0;
+  /// Reads on, after that.
   virtual void Resume() = 0;
   /// Closes after the current answer; when there is none, after that to a request that begins
   /// within stop_grace_ms. A stream is ended.
@@ -107,6 +112,7 @@ class HttpConnections {
 
   std::list<std::shared_ptr<HttpSession>> sessions_;
   std::vector<std::shared_ptr<HttpSession>> gathered_;
+  SendRing send_ring_;
   std::unordered_map<std::string, std::size_t> per_address_;  // served ones only
   std::size_t served_ = 0;
   std::size_t refusing_ = 0;

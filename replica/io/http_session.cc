@@ -14,6 +14,7 @@
 #include "replica/env/check.h"
 #include "replica/io/http_answer.h"
 #include "replica/io/http_request_reader.h"
+#include "replica/io/outgoing_bytes.h"
 
 namespace once {
 namespace {
@@ -24,7 +25,6 @@ using boost::system::error_code;
 using Socket = asio::basic_stream_socket<asio::ip::tcp, asio::io_context::executor_type>;
 using TlsStream = asio::ssl::stream<Socket>;
 
-constexpr std::size_t kKeptBytesMax = 64 * 1024;
 constexpr std::size_t kGatheredBytesMax = 16 * 1024;
 
 template <class Stream>
@@ -41,10 +41,15 @@ class Session final : public HttpSession,
   void Start() override;
   void StartRefused() override;
   void Sweep() override;
-  void Flush() override {
+  std::string_view TakeUp() override {
     gathered_ = false;
-    if (phase_ != Phase::kClosed && !writing_ && !out_.empty()) Push();
+    return phase_ == Phase::kClosed || out_.writing() ? std::string_view() : out_.next();
   }
+  void Sent(int result) override {
+    const error_code error(result < 0 ? -result : 0, boost::system::system_category());
+    Took(error, error ? 0 : static_cast<std::size_t>(result));
+  }
+  int socket_handle() override { return socket().native_handle(); }
   void Resume() override {
     if (std::exchange(resumes_, false) && phase_ == Phase::kReading) StartRead();
   }
@@ -88,19 +93,13 @@ class Session final : public HttpSession,
   void Deliver();
   bool Gather();
 
-  /// Where bytes to be sent are appended; Push then sends them.
-  std::string& Tail() { return writing_ ? queue_ : out_; }
   bool Push();
+  bool Took(error_code error, std::size_t bytes);
   void SendRest() {
     const auto sent = [self = this->shared_from_this()](error_code error, std::size_t bytes) {
       self->OnSent(error, bytes);
     };
-    stream_.async_write_some(asio::buffer(out_) + sent_, sent);
-  }
-  void ClearSent() {
-    out_.clear();
-    sent_ = 0;
-    if (out_.capacity() > kKeptBytesMax) out_.shrink_to_fit();
+    stream_.async_write_some(asio::buffer(out_.next()), sent);
   }
   void OnSent(error_code error, std::size_t bytes);
   void EndAnswer() {
@@ -131,11 +130,8 @@ class Session final : public HttpSession,
   AnswerForm form_;
   std::function<void(std::shared_ptr<EventSink>)> on_stream_;
 
-  std::string out_;  // being sent, from sent_ on
-  std::size_t sent_ = 0;
-  std::string queue_;      // goes when out_ is sent
-  bool writing_ = false;   // an asynchronous write is under way
-  bool gathered_ = false;  // Flush and Resume will be called
+  OutgoingBytes out_;      // Push sends what was appended
+  bool gathered_ = false;  // TakeUp and Resume will be called, once
   bool resumes_ = false;   // Resume starts the read
   std::size_t wasted_bytes_ = 0;
   std::size_t body_bytes_ = 0;  // of a request that is arriving, counted in connections_
@@ -163,7 +159,7 @@ void Session<Stream>::StartRefused() {
     reply.headers.emplace_back("Retry-After", "1");
     phase_ = Phase::kAnswering;
     form_.keep_alive = false;
-    AppendAnswer(reply, form_, connections_->date(), out_);
+    AppendAnswer(reply, form_, connections_->date(), out_.tail());
     Deliver();
   } else {
     Drop();  // a handshake would cost more than the connection that was refused
@@ -202,9 +198,9 @@ void Session<Stream>::Finish() {
 /// forgotten, as a socket that was closed would answer it with a reset.
 template <class Stream>
 void Session<Stream>::EndIdle() {
-  Flush();
+  if (!TakeUp().empty()) Push();
   if (phase_ == Phase::kClosed) return;
-  if (writing_) {  // the client has not taken all of the last answer
+  if (out_.writing()) {  // the client has not taken all of the last answer
     phase_ = Phase::kAnswering;
     form_.keep_alive = false;
     return SetDeadline(limits().write_deadline_ms);
@@ -239,7 +235,7 @@ void Session<Stream>::AwaitBytes() {
     return Refuse({503, "unavailable", "too many requests are arriving"});
   }
   if (reader_.TakeContinue()) {
-    Tail() += kContinue;
+    out_.tail() += kContinue;
     Push();
     if (phase_ == Phase::kClosed) return;
   }
@@ -310,9 +306,9 @@ void Session<Stream>::Answer(std::uint64_t ticket, HttpReply reply) {
     phase_ = Phase::kAnswering;
   }
   if (reply.stream || on_stream_)
-    AppendStreamHead(reply, form_, connections_->date(), Tail());
+    AppendStreamHead(reply, form_, connections_->date(), out_.tail());
   else
-    AppendAnswer(reply, form_, connections_->date(), Tail());
+    AppendAnswer(reply, form_, connections_->date(), out_.tail());
   if (in_serve_) return;
   Deliver();
   Advance();
@@ -324,14 +320,14 @@ void Session<Stream>::Refuse(const HttpFault& fault) {
   form_ = {.keep_alive = false};
   HttpReply reply = ErrorReply(fault.status, fault.code, fault.message);
   if (fault.status == 503) reply.headers.emplace_back("Retry-After", "1");
-  AppendAnswer(reply, form_, connections_->date(), Tail());
+  AppendAnswer(reply, form_, connections_->date(), out_.tail());
   Deliver();
 }
 
 /// Leaves an answer that is not the connection's last to FlushGathered.
 template <class Stream>
 bool Session<Stream>::Gather() {
-  if (!kPlain || phase_ != Phase::kAnswering || !form_.keep_alive || writing_) return false;
+  if (!kPlain || phase_ != Phase::kAnswering || !form_.keep_alive || out_.writing()) return false;
   if (out_.size() > kGatheredBytesMax) return false;
   if (!gathered_ && connections_->Gather(this->shared_from_this()))
     asio::post(stream_.get_executor(),
@@ -353,28 +349,31 @@ void Session<Stream>::Deliver() {
   if (phase_ == Phase::kStreaming && connections_->finishing()) Close();
 }
 
-/// Sends what Tail holds. True when all of it is gone; otherwise OnSent goes on (or the connection
-/// is closed).
+/// Sends what was appended. True when all of it is gone; otherwise OnSent goes on (or the
+/// connection is closed).
 template <class Stream>
 bool Session<Stream>::Push() {
-  if (!writing_) {
-    sent_ = 0;
-    if constexpr (kPlain) {
-      // The kernel takes nearly every answer at once: one call, no trip through the reactor.
-      error_code error;
-      sent_ = stream_.write_some(asio::buffer(out_), error);
-      if (error && error != asio::error::would_block) {
-        Drop();
-        return false;
-      }
-      if (sent_ == out_.size()) {
-        ClearSent();
-        return true;
-      }
-    }
-    writing_ = true;
-    SendRest();
+  if (out_.writing()) {
+    if (phase_ != Phase::kReading) SetDeadline(limits().write_deadline_ms);
+    return false;
   }
+  error_code error;
+  std::size_t sent = 0;
+  // The kernel takes nearly every answer at once: one call, no trip through the reactor.
+  if constexpr (kPlain) sent = stream_.write_some(asio::buffer(out_.next()), error);
+  return Took(error, sent);
+}
+
+/// The kernel took the first `bytes` of what is next, or none of it. As Push.
+template <class Stream>
+bool Session<Stream>::Took(error_code error, std::size_t bytes) {
+  if (error && error != asio::error::would_block) {
+    Drop();
+    return false;
+  }
+  if (out_.Sent(bytes)) return true;
+  out_.Write();
+  SendRest();
   if (phase_ != Phase::kReading) SetDeadline(limits().write_deadline_ms);
   return false;
 }
@@ -383,15 +382,10 @@ template <class Stream>
 void Session<Stream>::OnSent(error_code error, std::size_t bytes) {
   if (phase_ == Phase::kClosed) return;
   if (error) return Drop();
-  sent_ += bytes;
+  const bool all = out_.Sent(bytes);
   if (phase_ == Phase::kStreaming) SetDeadline(limits().write_deadline_ms);
-  if (sent_ < out_.size()) return SendRest();
-  writing_ = false;
-  ClearSent();
-  if (!queue_.empty()) {
-    out_.swap(queue_);
-    if (!Push()) return;
-  }
+  if (!all) return SendRest();
+  if (!out_.next().empty() && !Push()) return;
   if (phase_ == Phase::kStreaming) deadline_ms_ = HttpConnections::kNever;
   if (phase_ != Phase::kAnswering) return;
   EndAnswer();
@@ -403,11 +397,11 @@ bool Session<Stream>::Send(std::string_view bytes) {
   if (phase_ != Phase::kStreaming) return false;
   if (bytes.empty()) return true;
   if (form_.http_1_0)
-    Tail() += bytes;
+    out_.tail() += bytes;
   else
-    AppendChunk(bytes, Tail());
+    AppendChunk(bytes, out_.tail());
   Push();
-  if (out_.size() - sent_ + queue_.size() > limits().stream_queue_bytes_max) Drop();
+  if (out_.size() > limits().stream_queue_bytes_max) Drop();
   return phase_ == Phase::kStreaming;
 }
 
@@ -415,8 +409,8 @@ template <class Stream>
 void Session<Stream>::Close() {
   if (phase_ != Phase::kStreaming) return;
   phase_ = Phase::kAnswering;
-  if (!form_.http_1_0) Tail() += kLastChunk;
-  if (Tail().empty() || Push()) EndAnswer();
+  if (!form_.http_1_0) out_.tail() += kLastChunk;
+  if (out_.size() == 0 || Push()) EndAnswer();
 }
 
 template <class Stream>

@@ -39,6 +39,20 @@ TEST(HttpStream, In10TheEndOfTheConnectionEndsIt) {
   EXPECT_EQ(client.ReadToEnd(), "data: 1\n\n");
 }
 
+TEST(HttpStream, In10ASlowReaderGetsAllBeforeTheEnd) {
+  Limits limits;
+  limits.stream_queue_bytes_max = 32 << 20;
+  HttpServer server(limits);
+  HttpClient client(server, 4096);
+  client.Send("GET /stream HTTP/1.0\r\n\r\n");
+  client.ReadAnswer();
+  ASSERT_TRUE(AwaitSink(server));
+  const std::string event(16 << 20, 'e');
+  EXPECT_TRUE(Send(server, event));
+  server.Run([&] { server.echo.sink->Close(); });
+  EXPECT_EQ(client.ReadToEnd().size(), event.size());
+}
+
 TEST(HttpStream, HeadOpensNoStream) {
   HttpServer server;
   HttpClient client(server);
