@@ -7,6 +7,7 @@
 
 #include "replica/api/json_number.h"
 #include "replica/api/json_reader.h"
+#include "replica/api/plain_json.h"
 
 namespace once {
 namespace {
@@ -205,6 +206,7 @@ class CanonicalWriter : public JsonReader<CanonicalWriter> {
 }  // namespace
 
 CanonicalJson Canonicalize(std::string_view document) {
+  if (IsPlainCanonical(document)) return {std::string(document), {}};
   boost::json::basic_parser<CanonicalWriter> parser(StrictOptions());
   std::string& out = parser.handler().out;
   out.reserve(document.size());
