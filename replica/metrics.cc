@@ -150,7 +150,7 @@ struct Metrics::Registry {
 
   using Row = std::array<prometheus::Counter*, kEvents.size()>;
   Row& RowOf(std::string_view tenant, std::string_view route) {
-    const std::string place = std::string(tenant) + '\0' + std::string(route);
+    place.assign(tenant).append(1, '\0').append(route);
     if (const auto at = rows.find(place); at != rows.end()) return at->second;
     // Tenants and routes are capped each; so are their pairs, or there would be the product.
     const bool known = rows.size() < 4 * label_values_max;
@@ -188,7 +188,8 @@ struct Metrics::Registry {
       families;
   std::mutex mutex;  // guards everything below
   std::set<std::string, std::less<>> tenants, routes;
-  std::unordered_map<std::string, Row> rows;
+  std::unordered_map<std::string, Row> rows;  // by place
+  std::string place;                          // that RowOf was last asked for: its memory is kept
   std::map<std::pair<std::string_view, int>, prometheus::Histogram*> by_request;
   Row overflow{};
 };

@@ -78,6 +78,10 @@ class KvBatch {
  public:
   void Put(std::string_view key, std::string_view value) { Add({key, value}); }
   void Delete(std::string_view key) { Add({key, std::nullopt}); }
+  void Add(const KvOp& op) {
+    KvOps::Append(bytes_, op);
+    ++size_;
+  }
   KvOps ops() const { return KvOps(bytes_); }
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
@@ -85,11 +89,6 @@ class KvBatch {
   const std::string& bytes() const { return bytes_; }
 
  private:
-  void Add(const KvOp& op) {
-    KvOps::Append(bytes_, op);
-    ++size_;
-  }
-
   std::string bytes_;
   std::size_t size_ = 0;
 };

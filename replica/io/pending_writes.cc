@@ -9,8 +9,8 @@ namespace once {
 namespace {
 
 // A generation with so many puts and deletes, or so many bytes, is followed by another one, ...
-constexpr std::size_t kGenerationOps = 2048;
-constexpr std::size_t kGenerationBytes = 512 << 10;
+constexpr std::size_t kGenerationOps = 4096;
+constexpr std::size_t kGenerationBytes = 1 << 20;
 // ... unless there are so many, each of which a read has to look at.
 constexpr std::size_t kGenerationsMax = 6;
 // One with more is not used again: it would keep that memory.

@@ -30,7 +30,7 @@ namespace once {
 namespace {
 
 constexpr int kOpenFilesMax = 256;
-constexpr std::size_t kBehind = 8;
+constexpr std::size_t kBehind = 4;
 constexpr std::size_t kLogPerBuffer = 2;
 constexpr int kTablesNice = 10;
 constexpr std::uint32_t kPartOps = 128;

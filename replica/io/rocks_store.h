@@ -62,9 +62,9 @@ class RocksStore : public KvStore {
     bool create = true;  // false: a path without a store is an error, it was there before
     std::int64_t inline_sync_max_us = 1000;  // 0: always on the sync thread
     /// Batches go into RocksDB when they have so many puts and deletes, or so many bytes. While
-    /// eight times as many bytes wait for it, so do syncs.
-    std::size_t apply_ops = 4096;
-    std::size_t apply_bytes = 2u << 20;
+    /// four times as many bytes wait for it, so do syncs.
+    std::size_t apply_ops = 8192;
+    std::size_t apply_bytes = 4u << 20;
     std::uint64_t space_reserve_bytes = 128u << 20;
     std::size_t write_buffer_bytes = 32u << 20;  // two of them, and a log of about that size
     std::size_t log_segment_bytes = 16u << 20;

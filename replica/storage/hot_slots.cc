@@ -63,7 +63,10 @@ HotSlot& HotSlots::Insert(std::string_view hash) {
   hot.hash = hash;
   hot.place = order_.begin();
   bytes_ += kOverheadBytes;
-  Check(index_->by_hash.emplace(hot.hash, &hot).second, "a slot is inserted once");
+  // Slots that went leave traces in a full table, and it would soon be made anew at the same size.
+  auto& by_hash = index_->by_hash;
+  if (by_hash.size() >= by_hash.max_load()) by_hash.reserve(2 * by_hash.size());
+  Check(by_hash.emplace(hot.hash, &hot).second, "a slot is inserted once");
   last_ = &hot;
   return hot;
 }

@@ -99,7 +99,7 @@ KvStatus Tables::Flush() {
     shipped_.clear();
   }
   expiry_.Write();
-  KvBatch batch;
+  KvBatch batch = pending_.Take();
   std::string bytes;
   for (HotSlot* hot : dirty_) {
     if (hot->erased) {
@@ -110,13 +110,6 @@ KvStatus Tables::Flush() {
     hot_.Pack(*hot, bytes);
     batch.Put(keys::Slot(hot->hash), bytes);
   }
-  for (const auto& [key, value] : pending_) {
-    if (value)
-      batch.Put(key, *value);
-    else
-      batch.Delete(key);
-  }
-  pending_.clear();
   batch.Put(keys::Head(), head_.SerializeAsString());
   const KvStatus status = store_.Write(std::move(batch));
   if (status == KvStatus::kFull) {
@@ -138,7 +131,7 @@ void Tables::Rollback() {
   hot_.Clear();
   dirty_.clear();
   expiry_.Clear();
-  pending_.clear();
+  pending_.Clear();
   shipment_.clear();
   shipped_.clear();
   head_dirty_ = false;
@@ -154,21 +147,22 @@ void Tables::Rollback() {
 }
 
 std::optional<std::string> Tables::Read(const std::string& key) {
-  if (const auto at = pending_.find(key); at != pending_.end()) return at->second;
+  if (const auto op = pending_.Find(key)) return std::optional<std::string>(op->value);
   return store_.Get(key);
 }
 
 void Tables::Scan(const std::string& from, const std::string& to, const KvStore::Visitor& visit) {
-  auto mine = pending_.lower_bound(from);
-  const auto mine_end = pending_.lower_bound(to);
+  const auto pending = pending_.Range(from, to);
+  auto mine = pending.begin();
+  const auto mine_end = pending.end();
   bool going = true;
   const auto give = [&](auto at) {
-    if (at->second) going = visit(at->first, *at->second);
+    if (at->value) going = visit(at->key, *at->value);
   };
   store_.Scan(from, to, [&](std::string_view key, std::string_view value) {
-    for (; going && mine != mine_end && mine->first < key; ++mine) give(mine);
+    for (; going && mine != mine_end && mine->key < key; ++mine) give(mine);
     if (!going) return false;
-    if (mine != mine_end && mine->first == key)
+    if (mine != mine_end && mine->key == key)
       give(mine++);
     else
       going = visit(key, value);
@@ -178,10 +172,7 @@ void Tables::Scan(const std::string& from, const std::string& to, const KvStore:
 }
 
 std::unique_ptr<KvView> Tables::ViewRaw(const std::string& from, const std::string& to) {
-  std::vector<OverlaidView::Change> over;
-  for (auto at = pending_.lower_bound(from); at != pending_.end() && at->first < to; ++at)
-    over.push_back({at->first, at->second});
-  return std::make_unique<OverlaidView>(store_.View(from, to), std::move(over));
+  return std::make_unique<OverlaidView>(store_.View(from, to), pending_.Range(from, to));
 }
 
 std::optional<Run> Tables::FindRun(std::string_view run_id) {
@@ -191,14 +182,17 @@ std::optional<Run> Tables::FindRun(std::string_view run_id) {
 }
 
 void Tables::PutRun(const Run& run) {
-  pending_[keys::Run(run.run_id())] = run.SerializeAsString();
+  pending_.Put(keys::Run(run.run_id()), run.SerializeAsString());
   const bool active = run.status() == RUNNING || run.status() == WAITING_APPROVAL;
-  pending_[keys::ActiveRun(run.run_id())] = active ? std::optional<std::string>("") : std::nullopt;
+  if (active)
+    pending_.Put(keys::ActiveRun(run.run_id()), "");
+  else
+    pending_.Delete(keys::ActiveRun(run.run_id()));
 }
 
 void Tables::EraseRun(const Run& run) {
-  pending_[keys::Run(run.run_id())] = std::nullopt;
-  pending_[keys::ActiveRun(run.run_id())] = std::nullopt;
+  pending_.Delete(keys::Run(run.run_id()));
+  pending_.Delete(keys::ActiveRun(run.run_id()));
   if (!run.interrupt_token().empty()) EraseInterrupt(run.interrupt_token());
   const std::string events = "e" + run.run_id();
   std::vector<std::string> gone;
@@ -206,7 +200,7 @@ void Tables::EraseRun(const Run& run) {
     gone.emplace_back(key);
     return true;
   });
-  for (std::string& key : gone) pending_[std::move(key)] = std::nullopt;
+  for (const std::string& key : gone) pending_.Delete(key);
 }
 
 std::vector<std::string> Tables::ActiveRuns() {
@@ -220,7 +214,7 @@ std::vector<std::string> Tables::ActiveRuns() {
 }
 
 void Tables::AppendEvent(std::string_view run_id, const RunEvent& event) {
-  pending_[keys::Event(run_id, event.sequence())] = event.SerializeAsString();
+  pending_.Put(keys::Event(run_id, event.sequence()), event.SerializeAsString());
 }
 
 std::vector<RunEvent> Tables::Events(std::string_view run_id, std::uint64_t from,
@@ -239,10 +233,10 @@ std::optional<std::string> Tables::FindInterrupt(std::string_view token) {
   return Read(keys::Interrupt(token));
 }
 void Tables::PutInterrupt(std::string_view token, std::string_view run_id) {
-  pending_[keys::Interrupt(token)] = std::string(run_id);
+  pending_.Put(keys::Interrupt(token), run_id);
 }
 void Tables::EraseInterrupt(std::string_view token) {
-  pending_[keys::Interrupt(token)] = std::nullopt;
+  pending_.Delete(keys::Interrupt(token));
 }
 
 std::optional<Webhook> Tables::FindWebhook(std::string_view tenant, std::string_view id) {
@@ -251,10 +245,10 @@ std::optional<Webhook> Tables::FindWebhook(std::string_view tenant, std::string_
   return Parse<Webhook>(*bytes);
 }
 void Tables::PutWebhook(const Webhook& webhook) {
-  pending_[keys::Webhook(webhook.tenant(), webhook.id())] = webhook.SerializeAsString();
+  pending_.Put(keys::Webhook(webhook.tenant(), webhook.id()), webhook.SerializeAsString());
 }
 void Tables::EraseWebhook(std::string_view tenant, std::string_view id) {
-  pending_[keys::Webhook(tenant, id)] = std::nullopt;
+  pending_.Delete(keys::Webhook(tenant, id));
 }
 std::size_t Tables::CountWebhooks(std::string_view tenant, std::size_t limit) {
   std::size_t count = 0;
@@ -281,27 +275,28 @@ std::vector<RoutePolicy> Tables::Policies() {
   return policies;
 }
 void Tables::PutPolicy(const RoutePolicy& policy) {
-  pending_[keys::Policy(policy.tenant(), policy.route())] = policy.SerializeAsString();
+  pending_.Put(keys::Policy(policy.tenant(), policy.route()), policy.SerializeAsString());
 }
 void Tables::ErasePolicy(const RoutePolicy& policy) {
-  pending_[keys::Policy(policy.tenant(), policy.route())] = std::nullopt;
+  pending_.Delete(keys::Policy(policy.tenant(), policy.route()));
 }
 
 void Tables::AddConflict(Conflict& conflict) {
   conflict.set_sequence(head_.listed() + 1);
   NumberForTenant(conflict);
   head_.set_listed(conflict.sequence());
-  pending_[keys::ConflictOf(conflict.kind(), conflict.loser())] = keys::Big64(conflict.sequence());
+  pending_.Put(keys::ConflictOf(conflict.kind(), conflict.loser()),
+               keys::Big64(conflict.sequence()));
 }
 
 void Tables::NumberForTenant(Conflict& conflict) {
   const std::string count = keys::TenantConflicts(conflict.tenant());
   const auto before = Read(count);
   conflict.set_tenant_sequence((before ? keys::ReadBig64(*before) : 0) + 1);
-  pending_[count] = keys::Big64(conflict.tenant_sequence());
-  pending_[keys::TenantConflict(conflict.tenant(), conflict.tenant_sequence())] =
-      keys::Big64(conflict.sequence());
-  pending_[keys::Conflict(conflict.sequence())] = conflict.SerializeAsString();
+  pending_.Put(count, keys::Big64(conflict.tenant_sequence()));
+  pending_.Put(keys::TenantConflict(conflict.tenant(), conflict.tenant_sequence()),
+               keys::Big64(conflict.sequence()));
+  pending_.Put(keys::Conflict(conflict.sequence()), conflict.SerializeAsString());
 }
 
 std::optional<Conflict> Tables::FindConflict(ConflictKind kind, std::string_view run_id) {

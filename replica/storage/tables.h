@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -20,6 +19,7 @@
 #include "replica/storage/expiry_index.h"
 #include "replica/storage/hot_slots.h"
 #include "replica/storage/keys.h"
+#include "replica/storage/open_batch.h"
 #include "replica/storage/slot_filter.h"
 
 namespace once {
@@ -93,8 +93,8 @@ class Tables {
                   const std::function<void(const std::string& hash, const Slot& slot)>& visit);
 
   /// Puts or deletes a record of the journal; see replica/gossip/journal.h.
-  void PutRaw(std::string key, std::string value) { pending_[std::move(key)] = std::move(value); }
-  void EraseRaw(std::string key) { pending_[std::move(key)] = std::nullopt; }
+  void PutRaw(std::string_view key, std::string_view value) { pending_.Put(key, value); }
+  void EraseRaw(std::string_view key) { pending_.Delete(key); }
   std::optional<std::string> ReadRaw(const std::string& key) { return Read(key); }
   void ScanRaw(const std::string& from, const std::string& to, const KvStore::Visitor& visit) {
     Scan(from, to, visit);
@@ -154,7 +154,7 @@ class Tables {
   SlotFilter filter_{0};
   ExpiryIndex expiry_{*this};
   std::vector<HotSlot*> dirty_;
-  std::map<std::string, std::optional<std::string>, std::less<>> pending_;
+  OpenBatch pending_;
   std::function<void(const Shipment&)> shipper_;
   std::function<void()> rolled_back_;
   std::function<void()> rollback_listener_;

@@ -30,11 +30,14 @@ class NestedStore : public KvStore {
     return std::make_unique<NestedView>(prefix_, outer_.ViewRaw(Outside(from), Outside(to)));
   }
   KvStatus Write(KvBatch batch) override {
+    std::string outside = prefix_;
     for (const KvOp op : batch.ops()) {
+      outside.resize(prefix_.size());
+      outside.append(op.key);
       if (op.value)
-        outer_.PutRaw(Outside(op.key), std::string(*op.value));
+        outer_.PutRaw(outside, *op.value);
       else
-        outer_.EraseRaw(Outside(op.key));
+        outer_.EraseRaw(outside);
     }
     return KvStatus::kOk;
   }

@@ -28,7 +28,7 @@ PendingWrites::Batch Changes(const std::vector<KvOp>& ops) {
 /// So many that the next batch begins a generation.
 PendingWrites::Batch Many(const std::string& first_letter) {
   auto batch = std::make_shared<KvBatch>();
-  for (int i = 0; i < 2048; ++i) batch->Put(first_letter + std::to_string(i), "");
+  for (int i = 0; i < 4096; ++i) batch->Put(first_letter + std::to_string(i), "");
   return batch;
 }
 

@@ -4,7 +4,9 @@
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
+#include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -86,10 +88,13 @@ class RocksWorld {
   void Abandon() {
     const std::filesystem::path before = path();
     ++generation_;
-    // RocksDB's threads may drop a file that is about to be copied: such a copy is of no moment.
-    for (std::error_code error = Copy(before); error; error = Copy(before)) {
-      if (error != std::errc::no_such_file_or_directory) throw std::system_error(error);
+    // RocksDB's threads may make and drop files meanwhile: such a copy is of no moment.
+    for (bool copied = false; !copied;) {
       std::filesystem::remove_all(path());
+      const auto files = Files(before);
+      const std::error_code error = Copy(before);
+      if (error && error != std::errc::no_such_file_or_directory) throw std::system_error(error);
+      copied = !error && Files(before) == files;
     }
     Close();
   }
@@ -106,6 +111,15 @@ class RocksWorld {
   }
 
  private:
+  /// With their sizes.
+  static std::map<std::filesystem::path, std::uintmax_t> Files(const std::filesystem::path& root) {
+    std::map<std::filesystem::path, std::uintmax_t> files;
+    std::error_code gone;
+    for (std::filesystem::recursive_directory_iterator at(root, gone), end; at != end;
+         at.increment(gone))
+      if (at->is_regular_file(gone)) files[at->path()] = at->file_size(gone);
+    return files;
+  }
   std::error_code Copy(const std::filesystem::path& from) {
     std::error_code error;
     std::filesystem::copy(from, path(), std::filesystem::copy_options::recursive, error);
