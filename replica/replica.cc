@@ -165,10 +165,20 @@ Stamp Replica::NextStamp() {
   return stamp;
 }
 
+bool Replica::IsForGroup(const Command& command) const {
+  return (strict_ || !strict_routes_.empty()) && strict_routes_.Contains(command);
+}
+
 void Replica::Submit(const Command& command, Done done) {
+  if (IsForGroup(command)) return Submit(Command(command), std::move(done));
   if (!Answering()) return done(Unavailable(true));
-  if ((strict_ || !strict_routes_.empty()) && strict_routes_.Contains(command))
-    return strict_ ? strict_->Submit(command, std::move(done)) : done(Unavailable(true));
+  Deliver(Apply(command), std::move(done));
+}
+
+void Replica::Submit(Command&& command, Done done) {
+  if (!Answering()) return done(Unavailable(true));
+  if (IsForGroup(command))
+    return strict_ ? strict_->Submit(std::move(command), std::move(done)) : done(Unavailable(true));
   Deliver(Apply(command), std::move(done));
 }
 
@@ -223,7 +233,7 @@ void Replica::Deliver(Answer answer, Done done) {
 }
 
 void Replica::SubmitOrWait(Command command, std::int64_t wait_ms, Done done) {
-  if (wait_ms <= 0) return Submit(command, std::move(done));
+  if (wait_ms <= 0) return Submit(std::move(command), std::move(done));
   const std::int64_t deadline_ms = scheduler_.MonotonicMicros() / 1000 + wait_ms;
   Submit(command, [this, command, deadline_ms, done](const Answer& answer) {
     const std::int64_t left_ms = deadline_ms - scheduler_.MonotonicMicros() / 1000;

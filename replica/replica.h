@@ -57,6 +57,7 @@ class Replica {
   /// the group's every begin, gets kUnavailable, unless it asks for a stored answer that is
   /// durable.
   void Submit(const Command& command, Done done);
+  void Submit(Command&& command, Done done);
   /// The same, but an answer kInFlight waits up to `wait_ms` for the other caller to settle.
   void SubmitOrWait(Command command, std::int64_t wait_ms, Done done);
   /// Runs `read` when everything applied so far is durable, on that and on nothing later: it shows
@@ -109,6 +110,7 @@ class Replica {
   Metrics::Gauges Gauges();
 
  private:
+  bool IsForGroup(const Command& command) const;
   Answer Apply(const Command& command);
   void Deliver(Answer answer, Done done);
   Answer Recall(const Command& command);

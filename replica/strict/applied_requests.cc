@@ -20,6 +20,13 @@ bool Has(const Numbers& runs, std::uint64_t number) {
   return false;
 }
 
+// The next of a row, as nearly all are: then only the last border moves.
+bool Extend(Numbers& runs, std::uint64_t number, std::uint64_t oldest) {
+  const bool next = runs.size() >= 2 && runs[runs.size() - 1] + 1 == number && runs[1] >= oldest;
+  if (next) runs[runs.size() - 1] = number;
+  return next;
+}
+
 Numbers With(const Numbers& runs, std::uint64_t number, std::uint64_t oldest) {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> stretches;
   bool placed = false;
@@ -70,7 +77,8 @@ bool AppliedRequests::Add(const StrictAsker& asker, std::uint64_t number) {
   record.set_oldest(std::max(record.oldest(), asker.oldest()));
   kept.changed = true;
   if (number < record.oldest() || Has(record.applied(), number)) return false;
-  *record.mutable_applied() = With(record.applied(), number, record.oldest());
+  if (!Extend(*record.mutable_applied(), number, record.oldest()))
+    *record.mutable_applied() = With(record.applied(), number, record.oldest());
   return true;
 }
 

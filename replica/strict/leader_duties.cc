@@ -58,7 +58,7 @@ void LeaderDuties::Round() {
 void LeaderDuties::ExpireMore() {
   Command command;
   command.mutable_expire_due()->set_limit(kExpiryBatch);
-  proposals_.TakeOwn(std::move(command));
+  proposals_.TakeOwn(command);
 }
 
 void LeaderDuties::LookAtRuns() {
@@ -77,7 +77,7 @@ void LeaderDuties::Consider(const std::string& run_id) {
     Command command;
     command.mutable_advance_run()->set_run_id(run_id);
     command.mutable_advance_run()->set_step(step);
-    proposals_.TakeOwn(std::move(command));
+    proposals_.TakeOwn(command);
   });
 }
 

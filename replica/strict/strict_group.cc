@@ -99,7 +99,7 @@ std::vector<Command> StrictGroup::Unapplied() const {
   return commands;
 }
 
-void StrictGroup::Submit(const Command& command, Done done) {
+void StrictGroup::Submit(Command command, Done done) {
   try {
     const Answer known = Recall(command);
     if (known.kind != Answer::Kind::kUnavailable) return done(known);
@@ -107,7 +107,7 @@ void StrictGroup::Submit(const Command& command, Done done) {
     // The leader may be able to.
   }
   if (RulesDiffer() && MayAdmit(command)) return done(NoAnswer(true));
-  requests_.Ask(command, world_.clock.NowMillis() + options_.answer_ms, std::move(done));
+  requests_.Ask(std::move(command), world_.clock.NowMillis() + options_.answer_ms, std::move(done));
 }
 
 Answer StrictGroup::Recall(const Command& command) {

@@ -77,7 +77,7 @@ class StrictGroup : private StateMachine {
   /// Carries a caller's command through the log. A stored final answer is given at once by any
   /// node. kUnavailable: there was no answer in time, and unless it was refused it may have
   /// happened; a retry with the same key is safe.
-  void Submit(const Command& command, Done done);
+  void Submit(Command command, Done done);
   /// Runs `read` on a state that holds everything acknowledged before this call; `failed` when the
   /// leader cannot be asked in time. Calls with KvUnreadable count as failed.
   void Read(std::function<void(Tables&)> read, std::function<void()> failed);

@@ -14,22 +14,12 @@ constexpr std::int64_t kPaceMs = 2;
 constexpr std::int64_t kHoldMs = 500;
 constexpr int kGatherRounds = 10;
 
-// In the batch's list, from 1. What the asker said last counts.
-std::uint32_t PlaceOf(const StrictAsker& asker, StrictBatch& batch) {
-  for (int i = 0; i < batch.askers_size(); ++i) {
-    StrictAsker& listed = *batch.mutable_askers(i);
-    if (listed.member() != asker.member() || listed.boot() != asker.boot()) continue;
-    listed.set_oldest(std::max(listed.oldest(), asker.oldest()));
-    return static_cast<std::uint32_t>(i) + 1;
-  }
-  *batch.add_askers() = asker;
-  return static_cast<std::uint32_t>(batch.askers_size());
-}
-
-bool HasAskerOutside(const StrictBatch& batch, const std::string& region) {
-  return std::any_of(
-      batch.askers().begin(), batch.askers().end(),
-      [&region](const StrictAsker& asker) { return RegionOfMember(asker.member()) != region; });
+// The command is another's, and stays as it is.
+std::string Serialized(StrictCommand envelope, const Command& command) noexcept {
+  envelope.unsafe_arena_set_allocated_command(const_cast<Command*>(&command));
+  std::string bytes = envelope.SerializeAsString();
+  envelope.unsafe_arena_release_command();
+  return bytes;
 }
 
 }  // namespace
@@ -48,23 +38,42 @@ StrictProposals::~StrictProposals() {
 
 void StrictProposals::Take(const StrictAsker& asker, const StrictRequest& request) {
   if (proposed_.count(request.request())) return;
-  Add(asker, request);
+  Add(&asker, request.request(), request.command(), request.until_ms());
 }
 
-void StrictProposals::TakeOwn(Command command) {
-  StrictRequest request;
-  *request.mutable_command() = std::move(command);
-  Add({}, std::move(request));
+void StrictProposals::TakeOwn(const Command& command) {
+  Add(nullptr, 0, command, 0);
 }
 
-void StrictProposals::Add(const StrictAsker& asker, StrictRequest request) {
+void StrictProposals::Add(const StrictAsker* asker, std::uint64_t request, const Command& command,
+                          std::int64_t until_ms) {
   if (!engine_.Leads() || gathered_.size() >= kGatheredMax) return;
-  const std::int64_t until_ms = request.until_ms();
-  StrictCommand& added = gathered_.emplace_back(Gathered{asker, {}, until_ms}).command;
-  added.set_request(request.request());
-  *added.mutable_command() = std::move(*request.mutable_command());
-  for (int i = 0; i < 3; ++i) added.add_entropy(entropy_());
+  StrictCommand envelope;
+  envelope.set_request(request);
+  if (asker) envelope.set_asker(PlaceOf(*asker));
+  for (int i = 0; i < 3; ++i) envelope.add_entropy(entropy_());
+  const bool outside = asker && RegionOfMember(asker->member()) != engine_.LeaderRegion();
+  gathered_.push_back({request, Serialized(std::move(envelope), command), until_ms, outside});
   ProposeSoon();
+}
+
+// In the entry's list, from 1. What the asker said last counts.
+std::uint32_t StrictProposals::PlaceOf(const StrictAsker& asker) {
+  const auto listed =
+      std::find_if(askers_.begin(), askers_.end(), [&asker](const StrictAsker& other) {
+        return other.member() == asker.member() && other.boot() == asker.boot();
+      });
+  const auto place = static_cast<std::uint32_t>(listed - askers_.begin()) + 1;
+  if (listed == askers_.end())
+    askers_.push_back(asker);
+  else
+    listed->set_oldest(std::max(listed->oldest(), asker.oldest()));
+  return place;
+}
+
+void StrictProposals::DropGathered() {
+  gathered_.clear();
+  askers_.clear();
 }
 
 void StrictProposals::Heed(ClockStanding clock) {
@@ -107,7 +116,7 @@ void StrictProposals::Propose() {
   const bool may = clock_.Safe() && clock_standing_ == ClockStanding::kAgrees;
   while (may && !gathered_.empty() && ProposeSome()) {
   }
-  gathered_.clear();
+  DropGathered();
 }
 
 // Not for long: who asked asks again.
@@ -117,40 +126,37 @@ void StrictProposals::Hold() {
   scheduler_.After(kHoldMs, [this, alive = alive_] {
     if (!*alive) return;
     holding_ = false;
-    if (clock_standing_ == ClockStanding::kUnheard) gathered_.clear();
+    if (clock_standing_ == ClockStanding::kUnheard) DropGathered();
   });
 }
 
-// Its caller was told that it may have happened, and may have gone another way since.
-bool StrictProposals::IsLate(const Gathered& gathered) {
-  return gathered.until_ms != 0 && gathered.until_ms + terms_.skew_ms() < clock_.NowMillis();
-}
-
 bool StrictProposals::ProposeSome() {
-  StrictBatch batch;
+  GatheredBatch batch;
   batch.set_format(kBatchFormat);
-  batch.set_stamp_ms(clock_.NowMillis());
+  const std::int64_t now_ms = clock_.NowMillis();
+  batch.set_stamp_ms(now_ms);
   *batch.mutable_terms() = terms_;
+  for (const StrictAsker& asker : askers_) *batch.add_askers() = asker;
   std::vector<std::uint64_t> numbers;
   std::unordered_set<std::uint64_t> here;
+  bool outside = false;
   for (std::size_t bytes = 0; !gathered_.empty() && bytes < kBatchBytesMax;) {
-    const bool late = IsLate(gathered_.front());
-    StrictCommand command = std::move(gathered_.front().command);
-    const StrictAsker asker = std::move(gathered_.front().asker);
+    Gathered next = std::move(gathered_.front());
     gathered_.pop_front();
-    const std::uint64_t number = command.request();
+    // Its caller was told that it may have happened, and may have gone another way since.
+    const bool late = next.until_ms != 0 && next.until_ms + terms_.skew_ms() < now_ms;
     if (late) continue;
-    if (number != 0 && (proposed_.count(number) || !here.insert(number).second)) continue;
-    bytes += command.ByteSizeLong();
-    if (number != 0) {
-      numbers.push_back(number);
-      command.set_asker(PlaceOf(asker, batch));
+    if (next.request != 0) {
+      if (proposed_.count(next.request) || !here.insert(next.request).second) continue;
+      numbers.push_back(next.request);
     }
-    *batch.add_commands() = std::move(command);
+    bytes += next.command.size();
+    outside |= next.outside;
+    batch.add_commands(std::move(next.command));
   }
   if (batch.commands_size() == 0) return true;
   if (!engine_.Propose(batch.SerializeAsString())) return false;
-  if (HasAskerOutside(batch, engine_.LeaderRegion())) engine_.TellAtOnce();
+  if (outside) engine_.TellAtOnce();
   ++entries_;
   ++undecided_;
   commands_ += static_cast<std::uint64_t>(batch.commands_size());
@@ -167,7 +173,7 @@ void StrictProposals::Forget() {
   undecided_ = 0;
   proposed_.clear();
   proposed_order_.clear();
-  gathered_.clear();
+  DropGathered();
 }
 
 }  // namespace once

@@ -33,7 +33,7 @@ class StrictProposals {
   /// One that this leader has proposed already is passed over.
   void Take(const StrictAsker& asker, const StrictRequest& request);
   /// The leader's own: expiry, steps of runs.
-  void TakeOwn(Command command);
+  void TakeOwn(const Command& command);
   /// How the node's clock stands among those of the voters.
   void Heed(ClockStanding clock);
   /// An entry was applied.
@@ -46,12 +46,16 @@ class StrictProposals {
 
  private:
   struct Gathered {
-    StrictAsker asker;  // empty: the leader's own
-    StrictCommand command;
-    std::int64_t until_ms = 0;  // 0: at any time
+    std::uint64_t request;  // 0: the leader's own
+    std::string command;    // a StrictCommand, serialized: it goes into the entry as it is
+    std::int64_t until_ms;  // 0: at any time
+    bool outside;           // another region's caller waits for it
   };
-  void Add(const StrictAsker& asker, StrictRequest request);
-  bool IsLate(const Gathered& gathered);
+  /// `asker`: null if it is the leader's own.
+  void Add(const StrictAsker* asker, std::uint64_t request, const Command& command,
+           std::int64_t until_ms);
+  std::uint32_t PlaceOf(const StrictAsker& asker);
+  void DropGathered();
   void ProposeSoon();
   void Gather(int rounds);
   void Propose();
@@ -64,6 +68,7 @@ class StrictProposals {
   std::function<std::uint64_t()> entropy_;
   const LedgerTerms terms_;
   std::deque<Gathered> gathered_;
+  std::vector<StrictAsker> askers_;             // whose requests are gathered, and the last ones
   std::unordered_set<std::uint64_t> proposed_;  // numbers of requests, the latest of them
   std::deque<std::uint64_t> proposed_order_;
   ClockStanding clock_standing_ = ClockStanding::kUnheard;

@@ -32,12 +32,12 @@ StrictRequests::~StrictRequests() {
   *alive_ = false;
 }
 
-void StrictRequests::Ask(const Command& command, std::int64_t until_ms, Done done) {
+void StrictRequests::Ask(Command command, std::int64_t until_ms, Done done) {
   if (waiting_.size() >= kWaitingMax) return Disappoint(done, false);
   const std::uint64_t number = ++last_number_;
   Waiting& waiting = waiting_[number];
   waiting.request.set_request(number);
-  *waiting.request.mutable_command() = command;
+  *waiting.request.mutable_command() = std::move(command);
   waiting.request.set_until_ms(until_ms);
   waiting.done = std::move(done);
   waiting.deadline_us = scheduler_.MonotonicMicros() + answer_us_;
@@ -94,8 +94,9 @@ void StrictRequests::Dispatch() {
       sent.push_back(&at->second);
     }
     if (!requests.empty() && !send_(requests)) return;  // until there is a leader
+    const std::int64_t now_us = scheduler_.MonotonicMicros();
     for (Waiting* waiting : sent) {
-      waiting->sent_us = scheduler_.MonotonicMicros();
+      waiting->sent_us = now_us;
       waiting->sent = true;
     }
     unsent_.erase(unsent_.begin(), unsent_.begin() + static_cast<std::ptrdiff_t>(taken));

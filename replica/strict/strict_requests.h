@@ -31,7 +31,7 @@ class StrictRequests {
   ~StrictRequests();
 
   /// `until_ms`: when that will be, by the node's clock.
-  void Ask(const Command& command, std::int64_t until_ms, Done done);
+  void Ask(Command command, std::int64_t until_ms, Done done);
   /// The request with that number was applied here. A number that is not waited for is no error.
   void Applied(std::uint64_t number, const Answer& answer);
   /// There is another leader.
