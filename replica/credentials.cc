@@ -95,7 +95,7 @@ void Credentials::Index() {
 }
 
 const Credential* Credentials::Find(std::string_view key) const {
-  const auto at = by_hash_.find(std::string(Bytes(Sha256(key))));
+  const auto at = by_hash_.find(Bytes(Sha256(key)));
   return at == by_hash_.end() ? nullptr : &all_[at->second];
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -49,10 +50,17 @@ class Credentials {
   bool Revoke(std::string_view id);
 
  private:
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view digest) const {
+      return std::hash<std::string_view>()(digest);
+    }
+  };
+
   void Index();
 
   std::vector<Credential> all_;
-  std::unordered_map<std::string, std::size_t> by_hash_;  // hex digest -> place in all_
+  std::unordered_map<std::string, std::size_t, Hash, std::equal_to<>> by_hash_;  // places in all_
 };
 
 }  // namespace once

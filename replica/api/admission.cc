@@ -47,9 +47,7 @@ HttpReply Unavailable(bool refused, bool as_problem, bool keyed) {
     message += "; a retry with the same key is safe.";
   else
     message += refused ? "." : "; without a key a retry may do it twice.";
-  HttpReply reply = ErrorReply(503, "unavailable", message, as_problem, {{"retryAfter", 1}});
-  RetryAfter(reply, 1);
-  return reply;
+  return UnavailableReply(message, as_problem);
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
 #include "replica/api/api.h"
 
 #include <algorithm>
-#include <cctype>
 
 #include "replica/api/digest.h"
 #include "replica/api/errors.h"
+#include "replica/api/header_list.h"
 #include "replica/api/prefer.h"
 #include "replica/api/query_string.h"
 
@@ -26,11 +26,8 @@ std::string NormalPath(std::string_view path) {
 }
 
 bool IsBearer(std::string_view authorization) {
-  if (authorization.size() <= kBearer.size()) return false;
-  return std::equal(kBearer.begin(), kBearer.end(), authorization.begin(), [](char a, char b) {
-    return std::tolower(static_cast<unsigned char>(a)) ==
-           std::tolower(static_cast<unsigned char>(b));
-  });
+  return authorization.size() > kBearer.size() &&
+         SameToken(authorization.substr(0, kBearer.size()), kBearer);
 }
 
 }  // namespace

@@ -303,9 +303,7 @@ void Api::GetClaim(Call& call) {
             .append(R"("})");
         respond(std::move(reply));
       },
-      [this, respond = call.respond, as_problem = call.as_problem] {
-        respond(Refusal({}, as_problem));
-      });
+      [respond = call.respond, as_problem = call.as_problem] { respond(CannotRead(as_problem)); });
 }
 
 void Api::SettleClaimRoute(Call& call) {

@@ -135,9 +135,7 @@ void Api::ListConflicts(Call& call) {
         }
         respond(JsonReply(200, {{"conflicts", std::move(list)}, {"next", last}, {"more", more}}));
       },
-      [this, respond = call.respond, as_problem = call.as_problem] {
-        respond(Refusal({}, as_problem));
-      });
+      [respond = call.respond, as_problem = call.as_problem] { respond(CannotRead(as_problem)); });
 }
 
 void Api::StreamConflicts(const std::string& tenant, std::uint64_t from, const Respond& respond) {

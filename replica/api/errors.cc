@@ -40,6 +40,16 @@ void RetryAfter(HttpReply& reply, std::int64_t seconds) {
   reply.headers.emplace_back("Retry-After", std::to_string(seconds));
 }
 
+HttpReply UnavailableReply(std::string_view message, bool as_problem) {
+  HttpReply reply = ErrorReply(503, "unavailable", message, as_problem, {{"retryAfter", 1}});
+  RetryAfter(reply, 1);
+  return reply;
+}
+
+HttpReply CannotRead(bool as_problem) {
+  return UnavailableReply("This cannot be read now; ask again.", as_problem);
+}
+
 bool WantsProblem(const HttpRequest& request) {
   return PrefersToJson(request, kProblem);
 }

@@ -19,6 +19,11 @@ HttpReply ErrorReply(int status, std::string_view error, std::string_view messag
 
 void RetryAfter(HttpReply& reply, std::int64_t seconds);
 
+/// 503, to be tried again in a second.
+HttpReply UnavailableReply(std::string_view message, bool as_problem);
+/// That, to a request that only reads.
+HttpReply CannotRead(bool as_problem);
+
 /// True when the caller's Accept asks for application/problem+json.
 bool WantsProblem(const HttpRequest& request);
 

@@ -78,8 +78,8 @@ void Api::GetEvents(Call& call) {
   const auto not_found = [respond = call.respond, as_problem = call.as_problem] {
     respond(ErrorReply(404, "run_not_found", "No such run.", as_problem));
   };
-  const auto unavailable = [this, respond = call.respond, as_problem = call.as_problem] {
-    respond(Refusal({}, as_problem));
+  const auto unavailable = [respond = call.respond, as_problem = call.as_problem] {
+    respond(CannotRead(as_problem));
   };
   if (const std::string home = HomeOfRun(request.run_id()); !home.empty()) {
     ForwardRequest question;

@@ -139,9 +139,7 @@ void Api::GetRun(Call& call) {
           return respond(ErrorReply(404, "run_not_found", "No such run.", as_problem));
         respond(JsonReply(200, RunJson(*run)));
       },
-      [this, respond = call.respond, as_problem = call.as_problem] {
-        respond(Refusal({}, as_problem));
-      });
+      [respond = call.respond, as_problem = call.as_problem] { respond(CannotRead(as_problem)); });
 }
 
 void Api::CancelRunRoute(Call& call) {

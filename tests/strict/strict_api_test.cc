@@ -102,7 +102,9 @@ TEST_F(StrictApi, OW_MR_11_TheMinorityAnswers503WithRetryAfterAndDoesNotRead) {
   const Reply refused = Ask("eu", "POST", "/v1/claims", "k", body);
   EXPECT_EQ(refused.status, 503);
   EXPECT_EQ(refused.headers.at("Retry-After"), "1");
-  EXPECT_EQ(Ask("eu", "GET", "/v1/claims/" + Text(begun.Json(), "claimId")).status, 503);
+  const Reply read = Ask("eu", "GET", "/v1/claims/" + Text(begun.Json(), "claimId"));
+  EXPECT_EQ(read.status, 503);
+  EXPECT_EQ(Text(read.Json(), "message"), "This cannot be read now; ask again.");
 }
 
 TEST_F(StrictApi, S_21_AReadyAnswerIsNotGivenWhereTheClockIsKnownToDiffer) {
