@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <string>
 
 namespace once::load {
 namespace {
@@ -93,7 +94,12 @@ Reply ParseGrpc(std::string_view input) {
     const char type = input[at + 3];
     const char flags = input[at + 4];
     const std::string_view payload = input.substr(at + kFrameHead, bytes);
-    if (type == kGoAway || type == kReset) throw std::runtime_error("the server ended the call");
+    // A server that answered before it saw the end of the request adds a reset without an error.
+    const bool reset = type == kReset && ReadBig(payload) != 0;
+    if (type == kGoAway || reset)
+      throw std::runtime_error(
+          (reset ? "the server ended a call, error " : "the server ended the connection, error ") +
+          std::to_string(ReadBig(payload.substr(reset ? 0 : 4, 4))));
     if (type == kData && bytes >= kMessageHead) reply.body = payload.substr(kMessageHead);
     if ((type == kData || type == kHeaders) && (flags & kEndStream)) ended = true;
     at += kFrameHead + bytes;
