@@ -6,7 +6,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
-#include <cstdint>
+
+#include "replica/env/check.h"
 
 namespace once {
 namespace {
@@ -42,6 +43,7 @@ SendRing::SendRing() : ring_(std::make_unique<Ring>()) {
 }
 
 SendRing::~SendRing() {
+  Check(std::this_thread::get_id() == thread_, "a ring ends on its thread");
   if (ring_) Close();
 }
 
@@ -51,6 +53,7 @@ void SendRing::Close() {
 }
 
 void SendRing::All(std::vector<Send>& sends) {
+  Check(std::this_thread::get_id() == thread_, "a ring is used on its thread");
   for (Send& one : sends) one.result = kUnsent;
   if (sends.size() > 1) {
     Send* const end = sends.data() + sends.size();

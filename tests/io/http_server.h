@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <charconv>
@@ -56,9 +57,11 @@ class EchoService : public HttpService {
 class HttpServer {
  public:
   explicit HttpServer(Limits limits = {}, TlsContext* tls = nullptr) : limits_(limits) {
-    auto opened = HttpListener::Open(context_, {"127.0.0.1", 0, limits_, tls}, echo);
-    listener_ = std::move(std::get<0>(opened));
     thread_ = std::thread([this] { context_.run(); });
+    Run([&] {  // a listener lives on one thread
+      auto opened = HttpListener::Open(context_, {"127.0.0.1", 0, limits_, tls}, echo);
+      listener_ = std::move(std::get<0>(opened));
+    });
   }
   ~HttpServer() {
     Run([this] {
@@ -121,6 +124,8 @@ class HttpServer {
 
  private:
   boost::asio::io_context context_{1};
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_{
+      context_.get_executor()};
   const Limits limits_;
   std::unique_ptr<HttpListener> listener_;
   bool stopped_ = false;  // on the thread
