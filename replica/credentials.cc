@@ -11,12 +11,6 @@ namespace {
 
 namespace json = boost::json;
 
-std::string Text(const json::object& object, const char* name) {
-  const auto* value = object.if_contains(name);
-  if (!value || !value->is_string()) return "";
-  return std::string(value->as_string());
-}
-
 constexpr std::string_view kHexDigits = "0123456789abcdef";
 
 std::string FromHex(std::string_view hex) {
@@ -32,10 +26,10 @@ bool IsDigest(std::string_view text) {
 
 // What is wrong with the entry, or empty.
 std::string ReadCredential(const json::object& object, Credential& credential) {
-  credential.id = Text(object, "id");
-  credential.tenant = Text(object, "tenant");
-  credential.actor = Text(object, "actor");
-  credential.sha256 = Text(object, "sha256");
+  credential.id = JsonText(object, "id");
+  credential.tenant = JsonText(object, "tenant");
+  credential.actor = JsonText(object, "actor");
+  credential.sha256 = JsonText(object, "sha256");
   if (!IsDigest(credential.sha256) || credential.tenant.empty() || credential.id.empty())
     return "an entry needs id, tenant and sha256 (64 hex digits in lower case)";
   if (!IsTenantName(credential.tenant))

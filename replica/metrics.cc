@@ -16,11 +16,11 @@
 namespace once {
 namespace {
 
-struct EventName {
+struct EventCounter {
   const char* name;
   const char* help;
 };
-constexpr std::array<EventName, 8> kEvents = {{
+constexpr std::array<EventCounter, 8> kEvents = {{
     {"once_claims_total", "Requests that were admitted for execution."},
     {"once_replays_total", "Requests answered from the store."},
     {"once_in_flight_total", "Requests refused because another one with their key is under way."},
@@ -320,7 +320,7 @@ std::vector<std::string> Metrics::Names(bool many_regions, bool strict) {
           "once_strict_commands_total", "once_strict_forwarded_total",
           "once_strict_unavailable_total", "once_strict_refused_messages_total"})
       names.emplace_back(name);
-  for (const EventName& event : kEvents) names.emplace_back(event.name);
+  for (const EventCounter& event : kEvents) names.emplace_back(event.name);
   for (const char* name :
        {"once_rate_limited_total", "once_request_seconds", "once_sync_seconds",
         "once_expired_claims_total", "once_evicted_slots_total", "once_slots", "once_slot_bytes",

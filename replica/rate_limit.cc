@@ -5,7 +5,7 @@
 
 namespace once {
 namespace {
-constexpr double kWaitSecondsMax = 3600;
+constexpr double kRetryAfterSecondsMax = 3600;
 }
 
 RateLimit::RateLimit(double per_second, double burst)
@@ -23,7 +23,7 @@ int RateLimit::Take(std::string_view tenant, std::int64_t now_us) {
     return 0;
   }
   const double wait_s = std::ceil((1 - bucket.tokens) / per_second_);
-  return static_cast<int>(std::clamp(wait_s, 1.0, kWaitSecondsMax));
+  return static_cast<int>(std::clamp(wait_s, 1.0, kRetryAfterSecondsMax));
 }
 
 }  // namespace once

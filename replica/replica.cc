@@ -8,7 +8,6 @@ namespace once {
 namespace {
 
 constexpr std::int64_t kExpiryIntervalMs = 1000;
-constexpr std::uint32_t kExpiryBatch = 500;
 constexpr std::size_t kConflictPage = 1000;
 constexpr std::int64_t kResumeAgainMs = 1000;
 

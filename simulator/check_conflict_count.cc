@@ -6,12 +6,6 @@
 #include "simulator/story_of_key.h"
 
 namespace once {
-namespace {
-
-constexpr std::size_t kConflictsMax = 100'000;
-
-}  // namespace
-
 Violations CheckConflictCount(Cluster& cluster, const Holdings& holdings, std::int64_t grace_ms) {
   const std::int64_t now_ms = cluster.time().WallMillis() + 2 * kSkewBoundMs;
   std::size_t losers = 0;

@@ -9,14 +9,6 @@
 namespace once {
 namespace {
 
-const Claim* Find(const Slots& slots, const Operation& operation) {
-  const auto slot = slots.find({operation.tenant, operation.key});
-  if (slot == slots.end()) return nullptr;
-  for (const Claim& claim : slot->second.claims())
-    if (claim.run_id() == operation.run_id) return &claim;
-  return nullptr;
-}
-
 // Empty, or what is missing.
 std::string Lost(const Operation& operation, const Claim* claim) {
   if (!claim) return "is gone";
@@ -53,7 +45,7 @@ void NoteLost(const Holdings& left, History& history) {
   for (Operation& operation : history.operations)
     if (IsAcknowledged(operation))
       operation.lost = std::none_of(left.begin(), left.end(), [&operation](const auto& held) {
-        return Lost(operation, Find(held.second, operation)).empty();
+        return Lost(operation, ClaimOf(held.second, operation)).empty();
       });
 }
 
@@ -72,7 +64,7 @@ Violations CheckDurability(const History& history, const Holdings& holdings, std
     // end stands, whichever of them made it.
     const auto first_end = first_ends.find(operation.run_id);
     if (first_end != first_ends.end() && first_end->second != operation.life) continue;
-    const Claim* claim = Find(home->second, operation);
+    const Claim* claim = ClaimOf(home->second, operation);
     const std::int64_t kept_ms =
         released.count(operation.run_id) ? 0 : static_cast<std::int64_t>(operation.retention_ms);
     const bool forgotten =

@@ -15,14 +15,6 @@ Slots ReadStrictSlots(Tables& tables) {
   return slots;
 }
 
-const Claim* Find(const Slots& slots, const Operation& told) {
-  const auto slot = slots.find({told.tenant, told.key});
-  if (slot == slots.end()) return nullptr;
-  for (const Claim& claim : slot->second.claims())
-    if (claim.run_id() == told.run_id) return &claim;
-  return nullptr;
-}
-
 // Empty, or what is missing of what the operation was told.
 std::string Missing(const Operation& told, const Claim* claim) {
   if (!claim) return "is gone";
@@ -53,7 +45,7 @@ Violations CheckKept(Cluster& cluster, const History& history, std::int64_t now_
           told.retention_ms > 0 &&
           now_ms >= told.invoked_ms + static_cast<std::int64_t>(told.retention_ms);
       if (!told.strict || !acknowledged || abandoned || over.count(told.run_id)) continue;
-      if (const std::string missing = Missing(told, Find(slots, told)); !missing.empty())
+      if (const std::string missing = Missing(told, ClaimOf(slots, told)); !missing.empty())
         violations.push_back(
             {"kept", Describe(told) + " " + missing + " in " + region, told.returned_ms});
     }

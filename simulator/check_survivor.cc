@@ -6,7 +6,7 @@
 namespace once {
 namespace {
 
-std::string Bytes(const Slot& slot) {
+std::string BytesOf(const Slot& slot) {
   std::string bytes;
   for (const Claim& claim : slot.claims()) bytes += claim.SerializeAsString();
   return bytes;
@@ -55,7 +55,7 @@ Violations CheckSurvivor(Cluster& cluster, const Holdings& holdings) {
     for (const auto& [key, slot] : slots) {
       const std::string where = region + " " + key.first + "/" + key.second;
       const auto other = first.find(key);
-      if (other == first.end() || Bytes(other->second) != Bytes(slot))
+      if (other == first.end() || BytesOf(other->second) != BytesOf(slot))
         violations.push_back({"survivor",
                               where + " holds" + Shown(slot) + ", the first region" +
                                   (other == first.end() ? " nothing" : Shown(other->second)),

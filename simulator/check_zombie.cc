@@ -9,11 +9,11 @@
 namespace once {
 namespace {
 
-constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kNeverMs = std::numeric_limits<std::int64_t>::max();
 
 /// A run's window, as wide as it can have been.
 struct Span {
-  std::int64_t from_ms = kNever;
+  std::int64_t from_ms = kNeverMs;
   std::int64_t until_ms = -1;  // -1: nobody asked for it to be final
 };
 
@@ -25,7 +25,7 @@ void Widen(const Operation& operation, Span& span) {
   span.until_ms =
       known ? std::max(span.until_ms,
                        operation.returned_ms + static_cast<std::int64_t>(operation.retention_ms))
-            : kNever;
+            : kNeverMs;
 }
 
 /// Until when the run may be answered with: runs whose windows touch are kept together.
@@ -51,14 +51,14 @@ void CheckKey(const StoryOfKey& story, Violations& violations) {
     if (operation->kind == Operation::Kind::kBegin &&
         (operation->answer == Operation::Answer::kNone ||
          operation->answer == Operation::Answer::kUnavailable))
-      spans["unheard " + std::to_string(operation->id)] = {operation->invoked_ms, kNever};
+      spans["unheard " + std::to_string(operation->id)] = {operation->invoked_ms, kNeverMs};
   // A run that the node did for a caller who never heard: its window is not known.
   for (const Operation* operation : story.operations)
     if (IsReplay(*operation) && spans.at(operation->run_id).until_ms < 0) return;
   for (const Operation* replay : story.operations) {
     if (!IsReplay(*replay)) continue;
     const std::int64_t until_ms = KeptUntil(spans, replay->run_id);
-    if (until_ms == kNever || replay->invoked_ms <= until_ms + 2 * kSkewBoundMs) continue;
+    if (until_ms == kNeverMs || replay->invoked_ms <= until_ms + 2 * kSkewBoundMs) continue;
     violations.push_back(
         {"zombie",
          Describe(*replay) + " was answered though it was over at " + std::to_string(until_ms),

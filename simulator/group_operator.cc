@@ -6,7 +6,7 @@
 namespace once {
 namespace {
 
-constexpr std::int64_t kLookMs = 500;
+constexpr std::int64_t kOperatorMs = 500;
 
 const EngineMember* Find(const EngineStatus& status, const std::string& name) {
   const auto at = std::find_if(status.members.begin(), status.members.end(),
@@ -17,7 +17,7 @@ const EngineMember* Find(const EngineStatus& status, const std::string& name) {
 }  // namespace
 
 void GroupOperator::Start() {
-  cluster_.time().After(kLookMs, [this] {
+  cluster_.time().After(kOperatorMs, [this] {
     Look();
     Start();
   });

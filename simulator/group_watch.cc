@@ -5,7 +5,7 @@
 namespace once {
 namespace {
 
-constexpr std::int64_t kLookMs = 250;
+constexpr std::int64_t kGroupLookMs = 250;
 constexpr std::uint64_t kLooksBetweenStates = 2;
 constexpr std::int64_t kElectionMs = 1200;  // the longest timeout of NativeEngineOptions
 constexpr std::int64_t kElectionsMax = 12;
@@ -36,7 +36,7 @@ std::int64_t GroupWatch::NowMillis() const {
 }
 
 void GroupWatch::Start() {
-  cluster_.time().After(kLookMs, [this] {
+  cluster_.time().After(kGroupLookMs, [this] {
     Look();
     Start();
   });

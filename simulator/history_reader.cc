@@ -5,13 +5,15 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "replica/api/json_value.h"
+
 namespace once {
 namespace {
 
 namespace json = boost::json;
 
-constexpr std::array<std::string_view, 3> kKinds = {"begin", "settle", "look-up"};
-constexpr std::array<std::string_view, 10> kAnswers = {
+constexpr std::array<std::string_view, 3> kKindWords = {"begin", "settle", "look-up"};
+constexpr std::array<std::string_view, 10> kAnswerWords = {
     "none", "execute",     "replay",    "in-flight", "mismatch",
     "done", "stale-fence", "not-found", "full",      "unavailable"};
 constexpr std::array<std::string_view, 14> kFaults = {"cut",
@@ -28,11 +30,6 @@ constexpr std::array<std::string_view, 14> kFaults = {"cut",
                                                       "transfer",
                                                       "dismissed-member",
                                                       "cloned-directory"};
-
-std::string Text(const json::object& object, std::string_view name) {
-  const json::value* value = object.if_contains(name);
-  return value && value->is_string() ? std::string(value->as_string()) : "";
-}
 
 template <typename Number>
 Number Figure(const json::object& object, std::string_view name, Number otherwise = 0) {
@@ -54,7 +51,7 @@ Enum Word(const std::array<std::string_view, n>& words, const std::string& word)
 
 void ReadHead(const json::object& line, History& history) {
   history.seed = Figure<std::uint64_t>(line, "seed");
-  history.scenario = Text(line, "scenario");
+  history.scenario = JsonText(line, "scenario");
   history.lag_bound_ms = Figure<std::int64_t>(line, "lagBoundMs");
   if (const json::value* regions = line.if_contains("regions"); regions && regions->is_array())
     for (const json::value& region : regions->as_array())
@@ -64,18 +61,18 @@ void ReadHead(const json::object& line, History& history) {
 Operation ReadOperation(const json::object& line) {
   Operation operation;
   operation.id = Figure<std::uint64_t>(line, "id");
-  operation.kind = Word<Operation::Kind>(kKinds, Text(line, "kind"));
-  operation.region = Text(line, "region");
-  operation.tenant = Text(line, "tenant");
-  operation.key = Text(line, "key");
+  operation.kind = Word<Operation::Kind>(kKindWords, JsonText(line, "kind"));
+  operation.region = JsonText(line, "region");
+  operation.tenant = JsonText(line, "tenant");
+  operation.key = JsonText(line, "key");
   operation.body = Figure<std::uint64_t>(line, "body");
   operation.invoked_ms = Figure<std::int64_t>(line, "invokedMs");
   operation.returned_ms = Figure<std::int64_t>(line, "returnedMs", -1);
-  operation.answer = Word<Operation::Answer>(kAnswers, Text(line, "answer"));
-  operation.run_id = Text(line, "runId");
+  operation.answer = Word<Operation::Answer>(kAnswerWords, JsonText(line, "answer"));
+  operation.run_id = JsonText(line, "runId");
   operation.fence = Figure<std::uint64_t>(line, "fence");
   operation.status = Figure<std::uint32_t>(line, "status");
-  operation.answer_body = Text(line, "answerBody");
+  operation.answer_body = JsonText(line, "answerBody");
   operation.retention_ms = Figure<std::uint64_t>(line, "retentionMs");
   operation.lease_ms = Figure<std::uint64_t>(line, "leaseMs");
   operation.strict = Flag(line, "strict");
@@ -86,11 +83,11 @@ Operation ReadOperation(const json::object& line) {
 
 Fault ReadFault(const json::object& line) {
   Fault fault;
-  fault.kind = Word<Fault::Kind>(kFaults, Text(line, "kind"));
+  fault.kind = Word<Fault::Kind>(kFaults, JsonText(line, "kind"));
   fault.from_ms = Figure<std::int64_t>(line, "fromMs");
   fault.to_ms = Figure<std::int64_t>(line, "toMs", -1);
-  fault.region = Text(line, "region");
-  fault.other = Text(line, "other");
+  fault.region = JsonText(line, "region");
+  fault.other = JsonText(line, "other");
   fault.amount = Figure<std::int64_t>(line, "amount");
   return fault;
 }
@@ -98,12 +95,12 @@ Fault ReadFault(const json::object& line) {
 LostRun ReadLost(const json::object& line) {
   LostRun lost;
   lost.detected_ms = Figure<std::int64_t>(line, "detectedMs");
-  lost.region = Text(line, "region");
-  lost.tenant = Text(line, "tenant");
-  lost.key = Text(line, "key");
-  lost.winner = Text(line, "winner");
-  lost.loser = Text(line, "loser");
-  lost.region_pair = Text(line, "regionPair");
+  lost.region = JsonText(line, "region");
+  lost.tenant = JsonText(line, "tenant");
+  lost.key = JsonText(line, "key");
+  lost.winner = JsonText(line, "winner");
+  lost.loser = JsonText(line, "loser");
+  lost.region_pair = JsonText(line, "regionPair");
   lost.payload_divergent = Flag(line, "payloadDivergent");
   lost.loser_had_completed = Flag(line, "loserHadCompleted");
   return lost;

@@ -62,6 +62,14 @@ Slots ReadSlots(const MemoryDisk::Contents& disk) {
   return slots;
 }
 
+const Claim* ClaimOf(const Slots& slots, const Operation& told) {
+  const auto slot = slots.find({told.tenant, told.key});
+  if (slot == slots.end()) return nullptr;
+  for (const Claim& claim : slot->second.claims())
+    if (claim.run_id() == told.run_id) return &claim;
+  return nullptr;
+}
+
 Holdings ReadHoldings(Cluster& cluster) {
   Holdings holdings;
   for (const std::string& region : cluster.regions())

@@ -9,6 +9,7 @@
 
 #include "conflict/claim.pb.h"
 #include "simulator/cluster.h"
+#include "simulator/history.h"
 
 namespace once {
 
@@ -19,9 +20,13 @@ struct Verdict {
 
 Verdict Judge(const Slot& slot);
 
+inline constexpr std::size_t kConflictsMax = 100'000;  // more than any world makes
+
 /// What a disk holds, by (tenant, key). Looking changes nothing in the region's memory.
 using Slots = std::map<std::pair<std::string, std::string>, Slot>;
 Slots ReadSlots(const MemoryDisk::Contents& disk);
+/// The claim that the operation was told of, or null.
+const Claim* ClaimOf(const Slots& slots, const Operation& told);
 /// The same of every region.
 using Holdings = std::map<std::string, Slots>;
 Holdings ReadHoldings(Cluster& cluster);

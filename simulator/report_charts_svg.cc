@@ -139,7 +139,7 @@ void AppendLinkColumns(Markup& svg, const std::map<std::int64_t, LagSample>& col
               {"width", kColumnWidth - 1},
               {"height", height},
               {"data-tip", sample.from + " → " + sample.to + "\nlag " + Thousands(sample.lag_ms) +
-                               " ms at " + Moment(sample.at_ms)}});
+                               " ms at " + MomentText(sample.at_ms)}});
   }
 }
 

@@ -12,7 +12,7 @@ namespace once {
 namespace {
 
 constexpr double kBarHeight = 16;
-constexpr double kRowHeight = 21;
+constexpr double kBarPitch = 21;
 constexpr double kCharacterWidth = 6.3;
 constexpr double kWidthMin = 3;
 constexpr std::size_t kRowsMax = 10;
@@ -81,7 +81,7 @@ struct Placed {
   bool anchored_at_end;
 };
 
-Placed Place(const Bar& bar, const TimeScale& scale) {
+Placed PlaceOf(const Bar& bar, const TimeScale& scale) {
   Placed placed;
   placed.text = Shortened(bar.text, 90);
   placed.x = scale.X(bar.from_ms);
@@ -98,7 +98,7 @@ Placed Place(const Bar& bar, const TimeScale& scale) {
 
 void AppendBar(Markup& svg, const Bar& bar, const Placed& placed, double y) {
   const std::string kind(Word(bar.kind));
-  const std::string tip = bar.text + "\n" + Moment(bar.from_ms) + " to " + Moment(bar.to_ms);
+  const std::string tip = bar.text + "\n" + MomentText(bar.from_ms) + " to " + MomentText(bar.to_ms);
   svg.Open("g", {{"data-tip", tip}});
   for (const char* layer : {"bar-ground", "bar"})
     svg.Leaf("rect", {{"class", layer},
@@ -198,7 +198,7 @@ double AppendFaultBars(Markup& svg, const History& history, const TimeScale& sca
   std::vector<double> ends;  // of each row
   std::size_t left_out = 0;
   for (const Bar& bar : BarsOf(history)) {
-    const Placed placed = Place(bar, scale);
+    const Placed placed = PlaceOf(bar, scale);
     std::size_t row = 0;
     while (row < ends.size() && placed.left < ends[row] + 10) ++row;
     if (row == kRowsMax) {
@@ -207,14 +207,14 @@ double AppendFaultBars(Markup& svg, const History& history, const TimeScale& sca
     }
     if (row == ends.size()) ends.push_back(0);
     ends[row] = placed.right;
-    AppendBar(svg, bar, placed, top + static_cast<double>(row) * kRowHeight);
+    AppendBar(svg, bar, placed, top + static_cast<double>(row) * kBarPitch);
   }
-  double height = static_cast<double>(ends.size()) * kRowHeight;
+  double height = static_cast<double>(ends.size()) * kBarPitch;
   if (left_out != 0) {
     svg.Leaf(
         "text", {{"class", "note"}, {"x", 8}, {"y", top + height + 12}},
         Thousands(static_cast<std::int64_t>(left_out)) + " more faults are in the table below");
-    height += kRowHeight;
+    height += kBarPitch;
   }
   return height;
 }

@@ -14,12 +14,12 @@
 namespace once {
 namespace {
 
-std::string Count(std::size_t number) {
+std::string Figure(std::size_t number) {
   return Thousands(static_cast<std::int64_t>(number));
 }
 
 std::string Counted(std::size_t number, std::string_view one, std::string_view many) {
-  return Count(number) + " " + std::string(number == 1 ? one : many);
+  return Figure(number) + " " + std::string(number == 1 ? one : many);
 }
 
 std::string Percent(std::size_t part, std::size_t all) {
@@ -73,25 +73,25 @@ void AppendTiles(Markup& page, const History& history, const Figures& figures) {
   const std::size_t all = history.operations.size();
   const auto share = [&](std::string_view name, Meaning meaning, std::string_view remark) {
     const std::size_t count = CountOf(figures.by_meaning, meaning);
-    AppendTile(page, name, Count(count), Percent(count, all) + " " + std::string(remark));
+    AppendTile(page, name, Figure(count), Percent(count, all) + " " + std::string(remark));
   };
   page.Open("dl", {{"class", "tiles"}});
-  AppendTile(page, "Operations", Count(all),
+  AppendTile(page, "Operations", Figure(all),
              Counted(CountOf(figures.by_kind, Operation::Kind::kBegin), "begin", "begins"));
   share("Claims", Meaning::kClaim, "told to execute");
   share("Replays", Meaning::kReplay, "served from the store");
   share("Refusals", Meaning::kRefusal, "told to wait or stop");
   share("No answer", Meaning::kUnheard, "never heard back");
-  AppendTile(page, "Conflicts", Count(history.lost.size()),
-             Count(figures.loser_had_completed) + " after completion");
+  AppendTile(page, "Conflicts", Figure(history.lost.size()),
+             Figure(figures.loser_had_completed) + " after completion");
   if (!history.convergences.empty())
     AppendTile(page, "Converged", Duration(figures.convergence.p99),
                "99 % of keys, bound " + Duration(history.lag_bound_ms));
   if (history.strict)
     AppendTile(
-        page, "Leaders", Count(history.leaders.size()),
+        page, "Leaders", Figure(history.leaders.size()),
         "up to term " + std::to_string(history.leaders.empty() ? 0 : history.leaders.back().term));
-  AppendTile(page, "Messages", Count(history.messages), Bytes(history.message_bytes));
+  AppendTile(page, "Messages", Figure(history.messages), Bytes(history.message_bytes));
   page.Close("dl");
 }
 
@@ -196,7 +196,7 @@ std::string ReportHtml(const History& history, const Figures& figures) {
   if (!figures.passed) {
     std::string lead = "What the checkers found, under the numbers that the timeline shows.";
     if (history.violations_left_out > 0)
-      lead += " Only the first " + Count(history.violations.size()) + " were kept.";
+      lead += " Only the first " + Figure(history.violations.size()) + " were kept.";
     OpenSection(page, "violations", "Violations", lead);
     AppendViolationTable(page, history);
     page.Close("section");

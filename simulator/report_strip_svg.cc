@@ -53,7 +53,7 @@ void AppendMoments(Strip& strip, const History& history, const TimeScale& scale,
   if (history.safety_ms > 0) {
     const double x = scale.X(history.safety_ms);
     strip.plot.Open("g",
-                    {{"data-tip", "Faults end, healing begins\n" + Moment(history.safety_ms)}});
+                    {{"data-tip", "Faults end, healing begins\n" + MomentText(history.safety_ms)}});
     AppendLine(strip.plot, "moment-wide", x, top, strip.height);
     AppendLine(strip.plot, "heal", x, top, strip.height);
     strip.plot.Close("g");
@@ -71,7 +71,7 @@ void AppendMoments(Strip& strip, const History& history, const TimeScale& scale,
     last_flag = x;
     const std::string name = "V" + std::to_string(number);
     strip.plot.Open("g", {{"data-tip", name + " " + violation.checker + "\n" + violation.what +
-                                           "\n" + Moment(violation.at_ms)}});
+                                           "\n" + MomentText(violation.at_ms)}});
     AppendLine(strip.plot, "moment-wide", x, top, strip.height);
     AppendLine(strip.plot, "violation", x, top, strip.height);
     const double flag = x > kPlotWidth - 30 ? x - 24 : x;

@@ -11,7 +11,7 @@
 namespace once {
 namespace {
 
-constexpr std::size_t kRowsMax = 300;
+constexpr std::size_t kTableRowsMax = 300;
 
 void OpenTable(Markup& page, std::initializer_list<std::string_view> columns) {
   page.Open("div", {{"class", "scroll"}, {"tabindex", "0"}}).Open("table").Open("thead").Open("tr");
@@ -21,9 +21,9 @@ void OpenTable(Markup& page, std::initializer_list<std::string_view> columns) {
 
 void CloseTable(Markup& page, std::size_t rows, std::string_view file) {
   page.Close("tbody").Close("table").Close("div");
-  if (rows > kRowsMax)
+  if (rows > kTableRowsMax)
     page.Leaf("p", {{"class", "note"}},
-              "The first " + Thousands(kRowsMax) + " of " +
+              "The first " + Thousands(kTableRowsMax) + " of " +
                   Thousands(static_cast<std::int64_t>(rows)) + " rows. All are in " +
                   std::string(file) + ".");
 }
@@ -44,11 +44,11 @@ void AppendFlags(Markup& page, const LostRun& lost) {
 
 void AppendViolationTable(Markup& page, const History& history) {
   OpenTable(page, {"", "When", "Checker", "What was broken"});
-  for (std::size_t i = 0; i < std::min(history.violations.size(), kRowsMax); ++i) {
+  for (std::size_t i = 0; i < std::min(history.violations.size(), kTableRowsMax); ++i) {
     const Violation& violation = history.violations[i];
     page.Open("tr");
     Cell(page, "number strong", "V" + std::to_string(i + 1));
-    Cell(page, "number", Moment(violation.at_ms));
+    Cell(page, "number", MomentText(violation.at_ms));
     Cell(page, "strong", violation.checker);
     Cell(page, "prose", violation.what);
     page.Close("tr");
@@ -63,10 +63,10 @@ void AppendConflictTable(Markup& page, const History& history) {
   }
   OpenTable(page,
             {"Found", "Key", "Tenant", "Regions", "Winner", "Loser", "Loser’s home", "Flags"});
-  for (std::size_t i = 0; i < std::min(history.lost.size(), kRowsMax); ++i) {
+  for (std::size_t i = 0; i < std::min(history.lost.size(), kTableRowsMax); ++i) {
     const LostRun& lost = history.lost[i];
     page.Open("tr");
-    Cell(page, "number", Moment(lost.detected_ms));
+    Cell(page, "number", MomentText(lost.detected_ms));
     Cell(page, "code", lost.key);
     Cell(page, "", lost.tenant);
     Cell(page, "pair", lost.region_pair);
@@ -85,11 +85,11 @@ void AppendFaultTable(Markup& page, const History& history) {
     return;
   }
   OpenTable(page, {"From", "To", "Lasted", "Fault"});
-  for (std::size_t i = 0; i < std::min(history.faults.size(), kRowsMax); ++i) {
+  for (std::size_t i = 0; i < std::min(history.faults.size(), kTableRowsMax); ++i) {
     const Fault& fault = history.faults[i];
     page.Open("tr");
-    Cell(page, "number", Moment(fault.from_ms));
-    Cell(page, "number", Moment(fault.to_ms));
+    Cell(page, "number", MomentText(fault.from_ms));
+    Cell(page, "number", MomentText(fault.to_ms));
     Cell(page, "number", Duration(fault.to_ms - fault.from_ms));
     Cell(page, "", FaultText(fault));
     page.Close("tr");

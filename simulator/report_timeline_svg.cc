@@ -46,7 +46,7 @@ std::int64_t MomentOf(const Operation& operation) {
 }
 
 std::string OperationText(const Operation& operation) {
-  std::string text = Moment(MomentOf(operation)) + "  " + std::string(Word(operation.kind)) + " " +
+  std::string text = MomentText(MomentOf(operation)) + "  " + std::string(Word(operation.kind)) + " " +
                      Shortened(operation.key, 40) + " → " + std::string(Word(operation.answer));
   if (!operation.run_id.empty()) text += "  " + Shortened(operation.run_id, 40);
   return text;
@@ -139,7 +139,7 @@ std::map<std::string, Place> PlacesOfRuns(const History& history, const TimeScal
 std::string TipOf(const LostRun& lost) {
   std::string text = "key " + Shortened(lost.key, 60) + "\nloser " + Shortened(lost.loser, 60) +
                      "\nwinner " + Shortened(lost.winner, 60) + "\nfound in " + lost.region +
-                     " at " + Moment(lost.detected_ms);
+                     " at " + MomentText(lost.detected_ms);
   if (lost.payload_divergent) text += "\npayloads differ";
   if (lost.loser_had_completed) text += "\nthe loser had completed";
   return text;
@@ -177,7 +177,7 @@ void AppendLeaders(Markup& svg, const History& history, const TimeScale& scale,
              {{"class", "leader"},
               {"x", scale.X(led.at_ms)},
               {"y", lane->second + 10},
-              {"data-tip", Moment(led.at_ms) + ": " + led.region + " leads in term " + term}},
+              {"data-tip", MomentText(led.at_ms) + ": " + led.region + " leads in term " + term}},
              "▸" + term);
   }
 }

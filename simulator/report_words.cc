@@ -150,7 +150,7 @@ std::string Duration(std::int64_t ms) {
   return out;
 }
 
-std::string Moment(std::int64_t ms) {
+std::string MomentText(std::int64_t ms) {
   char text[40];
   std::snprintf(text, sizeof text, "%.3f s", static_cast<double>(ms) / 1000);
   return text;

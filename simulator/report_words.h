@@ -45,7 +45,7 @@ std::string Thousands(std::int64_t number);
 /// "340 ms", "12.5 s", "3 min 20 s": for reading; the spaces do not break.
 std::string Duration(std::int64_t ms);
 /// "12.034 s": exact, for pointing at a moment.
-std::string Moment(std::int64_t ms);
+std::string MomentText(std::int64_t ms);
 /// "1.5 MB".
 std::string Bytes(std::uint64_t bytes);
 /// At most `length` bytes of the text and an ellipsis when something was left out; never cuts

@@ -20,7 +20,6 @@ constexpr std::int64_t kWatchMs = 250;
 constexpr std::int64_t kStepMs = 50;
 constexpr std::int64_t kLateExcusedMs = 20'000;  // what comes later is as good as lost
 constexpr std::size_t kViolationsMax = 20;
-constexpr std::size_t kConflictsMax = 100'000;
 
 class Simulation {
  public:

@@ -100,7 +100,7 @@ Fields ClusterFields(ClusterOptions& c) {
           {"strict_chunk_bytes", Into(c.strict_chunk_bytes)}};
 }
 
-const std::map<std::string, Fault::Kind, std::less<>> kKinds = {
+const std::map<std::string, Fault::Kind, std::less<>> kFaultWords = {
     {"cut", Fault::Kind::kCut},
     {"clog", Fault::Kind::kClog},
     {"crash", Fault::Kind::kCrash},
@@ -160,8 +160,8 @@ void AddFault(const toml::table& table, RunOptions& options) {
     Wrong("a fault names no region of the run: '" + fault.region + "'");
   if (kind == "partition" && by_role) return options.faults.schedule.push_back(fault);
   if (kind != "partition") {
-    const auto at = kKinds.find(kind);
-    if (at == kKinds.end()) Wrong("unknown kind of fault: '" + kind + "'");
+    const auto at = kFaultWords.find(kind);
+    if (at == kFaultWords.end()) Wrong("unknown kind of fault: '" + kind + "'");
     fault.kind = at->second;
     return options.faults.schedule.push_back(fault);
   }

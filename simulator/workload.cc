@@ -16,7 +16,7 @@ constexpr std::uint64_t kDayMs = 24ull * 3600 * 1000;
 constexpr const char* kRunEndpoint = "POST /v1/runs";
 constexpr std::array<const char*, 4> kWorkflows = {"noop", "delay", "append", "approval"};
 
-Operation::Answer Heard(Answer::Kind kind) {
+Operation::Answer AnswerHeard(Answer::Kind kind) {
   switch (kind) {
     case Answer::Kind::kExecute:
       return Operation::Answer::kExecute;
@@ -184,7 +184,7 @@ void Workload::Send(std::size_t operation, const std::string& region, Command co
         Operation& heard = history_.operations[operation];
         heard.returned_ms = NowMillis();
         heard.life = cluster_.life(heard.region);
-        heard.answer = Heard(answer.kind);
+        heard.answer = AnswerHeard(answer.kind);
         if (heard.kind == Operation::Kind::kBegin) Note(heard, answer);
         hear(answer);
       });

@@ -207,7 +207,7 @@ class CanonicalWriter : public JsonReader<CanonicalWriter> {
 
 CanonicalJson Canonicalize(std::string_view document) {
   if (IsPlainCanonical(document)) return {std::string(document), {}};
-  boost::json::basic_parser<CanonicalWriter> parser(StrictOptions());
+  boost::json::basic_parser<CanonicalWriter> parser(JsonOptions());
   std::string& out = parser.handler().out;
   out.reserve(document.size());
   CanonicalJson canonical;

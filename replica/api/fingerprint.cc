@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "replica/api/digest.h"
+#include "replica/api/header_list.h"
 #include "replica/api/idempotency_key.h"
 #include "replica/api/query_string.h"
 
@@ -17,15 +18,8 @@ std::string Lower(std::string_view text) {
   return lower;
 }
 
-std::string_view Trim(std::string_view text) {
-  constexpr std::string_view blank = " \t";
-  const std::size_t begin = text.find_first_not_of(blank);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(blank) - begin + 1);
-}
-
 std::string MediaType(std::string_view content_type) {
-  return Lower(Trim(content_type.substr(0, content_type.find(';'))));
+  return Lower(Trimmed(content_type.substr(0, content_type.find(';'))));
 }
 
 bool IsJsonMediaType(std::string_view media_type) {
@@ -53,7 +47,7 @@ std::string NormalContentType(std::string_view content_type) {
     content_type.remove_prefix(1);
     const std::string_view parameter = content_type.substr(0, ParameterEnd(content_type));
     content_type.remove_prefix(parameter.size());
-    const std::string_view text = Trim(parameter);
+    const std::string_view text = Trimmed(parameter);
     if (text.empty()) continue;
     const std::string name = Lower(text.substr(0, text.find('=')));
     const std::string_view value = text.substr(name.size());
@@ -97,7 +91,7 @@ FingerprintResult FinishJson(std::string_view head, std::string_view document) {
   return {Finish(head, *canonical.text), {}};
 }
 
-std::string Head(std::string_view domain) {
+std::string HeadOf(std::string_view domain) {
   std::string head;
   head.reserve(256);
   AppendPart(head, domain);
@@ -107,7 +101,7 @@ std::string Head(std::string_view domain) {
 }  // namespace
 
 FingerprintResult FingerprintOfRequest(const FingerprintInput& input) {
-  std::string head = Head("once/1/request");
+  std::string head = HeadOf("once/1/request");
   AppendPart(head, input.method);
   AppendPart(head, input.route);
   AppendPart(head, std::to_string(input.path_parameters.size()));
@@ -130,15 +124,15 @@ FingerprintResult FingerprintOfRequest(const FingerprintInput& input) {
 }
 
 FingerprintResult FingerprintOfJson(std::string_view document) {
-  return FinishJson(Head("once/1/json"), document);
+  return FinishJson(HeadOf("once/1/json"), document);
 }
 
 Fingerprint FingerprintOfCanonicalJson(std::string_view canonical) {
-  return Finish(Head("once/1/json"), canonical);
+  return Finish(HeadOf("once/1/json"), canonical);
 }
 
 Fingerprint FingerprintOfOpaque(std::string_view bytes) {
-  return Finish(Head("once/1/opaque"), bytes);
+  return Finish(HeadOf("once/1/opaque"), bytes);
 }
 
 bool IsJson(std::string_view content_type) {

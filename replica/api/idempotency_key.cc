@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "replica/api/header_list.h"
 #include "replica/api/query_string.h"
 #include "replica/limits.h"
 
@@ -18,13 +19,6 @@ constexpr std::array<std::string_view, 2> kParameters = {"idempotency_key", "ide
 
 IdempotencyKey Invalid(std::string_view why) {
   return {Kind::kInvalid, std::string(why)};
-}
-
-std::string_view Trim(std::string_view text) {
-  constexpr std::string_view blank = " \t";
-  const std::size_t begin = text.find_first_not_of(blank);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(blank) - begin + 1);
 }
 
 // The content of an RFC 8941 string, or nothing when it is not exactly one.
@@ -75,7 +69,7 @@ IdempotencyKey ReadParameter(const QueryParameter& parameter) {
 }  // namespace
 
 IdempotencyKey ParseIdempotencyKey(std::string_view text) {
-  text = Trim(text);
+  text = Trimmed(text);
   const bool printable =
       std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c <= 0x7e; });
   if (!printable) return Invalid("the idempotency key may hold printable ASCII only");

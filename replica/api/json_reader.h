@@ -70,7 +70,7 @@ std::optional<JsonError> ReadJson(boost::json::basic_parser<Reader>& parser,
   return JsonError{read, refusal.empty() ? ec.message() : refusal};
 }
 
-inline boost::json::parse_options StrictOptions() {
+inline boost::json::parse_options JsonOptions() {
   boost::json::parse_options options;
   options.max_depth = kJsonDepthMax;
   return options;

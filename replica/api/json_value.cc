@@ -91,7 +91,7 @@ std::string Describe(const JsonError& error) {
 }  // namespace
 
 std::optional<boost::json::value> ParseJson(std::string_view document, std::string& error) {
-  boost::json::basic_parser<ValueBuilder> parser(StrictOptions());
+  boost::json::basic_parser<ValueBuilder> parser(JsonOptions());
   if (const auto wrong = ReadJson(parser, document)) {
     error = Describe(*wrong);
     return std::nullopt;
@@ -111,6 +111,11 @@ boost::json::value StoredJson(std::string_view document) {
   boost::json::parse_options options;
   options.max_depth = kJsonDepthMax + kWrappingMax;
   return boost::json::parse(document, {}, options);
+}
+
+std::string JsonText(const boost::json::object& object, std::string_view name) {
+  const boost::json::value* const value = object.if_contains(name);
+  return value && value->is_string() ? std::string(value->as_string()) : std::string();
 }
 
 }  // namespace once

@@ -29,7 +29,7 @@ std::optional<json::object> BodyObject(const Call& call) {
   return std::move(value->as_object());
 }
 
-const json::string* Text(const json::object& object, std::string_view name) {
+const json::string* StringIn(const json::object& object, std::string_view name) {
   const auto* value = object.if_contains(name);
   return value ? value->if_string() : nullptr;
 }
@@ -87,8 +87,8 @@ json::object RunJson(const Run& run) {
 
 // approve or reject, from {"decision": …} or {"action": …}; nothing when it says neither.
 std::optional<bool> Decision(const json::object& body) {
-  const json::string* word = Text(body, "decision");
-  if (!word) word = Text(body, "action");
+  const json::string* word = StringIn(body, "decision");
+  if (!word) word = StringIn(body, "action");
   if (!word) return std::nullopt;
   if (*word == "approved" || *word == "approve" || *word == "accept") return true;
   if (*word == "rejected" || *word == "reject") return false;
@@ -108,7 +108,7 @@ bool IsHttpUrl(std::string_view url) {
 void Api::CreateRunRoute(Call& call) {
   const auto body = BodyObject(call);
   if (!body) return;
-  const json::string* workflow = Text(*body, "workflowId");
+  const json::string* workflow = StringIn(*body, "workflowId");
   if (!workflow) return call.Fail(400, "validation_error", "workflowId must be a string.");
   const std::string_view built_in = BuiltInFor(*workflow, config_.test_seams);
   Mutation mutation;
@@ -191,7 +191,7 @@ void Api::Interrupt(Call& call) {
 void Api::CreateWebhook(Call& call) {
   const auto body = BodyObject(call);
   if (!body) return;
-  const json::string* url = Text(*body, "url");
+  const json::string* url = StringIn(*body, "url");
   const Limits& limits = config_.limits;
   if (!url || !IsHttpUrl(*url) || url->size() > limits.webhook_url_bytes_max)
     return call.Fail(400, "validation_error",

@@ -12,11 +12,6 @@ namespace {
 
 namespace json = boost::json;
 
-std::string Text(const json::object& object, std::string_view name) {
-  const auto* value = object.if_contains(name);
-  return value && value->is_string() ? std::string(value->as_string()) : std::string();
-}
-
 // The claims as one slot whose windows all overlap: what a healed partition leaves. Nothing when
 // they are not claims of one key.
 std::optional<Slot> ReadSlot(const json::array& claims) {
@@ -24,9 +19,9 @@ std::optional<Slot> ReadSlot(const json::array& claims) {
   for (const auto& entry : claims) {
     if (!entry.is_object()) return std::nullopt;
     const json::object& given = entry.as_object();
-    const std::string tenant = Text(given, "tenantId"), endpoint = Text(given, "endpoint"),
-                      key = Text(given, "key"), run_id = Text(given, "runId"),
-                      region = Text(given, "region");
+    const std::string tenant = JsonText(given, "tenantId"), endpoint = JsonText(given, "endpoint"),
+                      key = JsonText(given, "key"), run_id = JsonText(given, "runId"),
+                      region = JsonText(given, "region");
     if (tenant.empty() || endpoint.empty() || key.empty() || run_id.empty() || region.empty())
       return std::nullopt;
     if (slot.claims_size() > 0 &&
@@ -74,7 +69,7 @@ void Api::SimulatePartition(Call& call) {
   json::array losers, redirects;
   for (const Claim* loser : component.losers) losers.emplace_back(loser->run_id());
   for (const auto& claim : claims->as_array())
-    redirects.emplace_back(json::object{{"region", Text(claim.as_object(), "region")},
+    redirects.emplace_back(json::object{{"region", JsonText(claim.as_object(), "region")},
                                         {"cacheKey", slot->endpoint() + ":" + slot->key()},
                                         {"redirectToRunId", component.survivor->run_id()}});
   call.respond(JsonReply(200, {{"winner", component.survivor->run_id()},
@@ -87,7 +82,7 @@ void Api::CrossEngineAppend(Call& call) {
   if (SeamsOff(call)) return;
   std::string error;
   const auto body = ParseJson(call.request.body, error);
-  const std::string engine = body && body->is_object() ? Text(body->as_object(), "engineId") : "";
+  const std::string engine = body && body->is_object() ? JsonText(body->as_object(), "engineId") : "";
   if (lamport_log_.size() >= kSeamEventsMax)
     return call.Fail(400, "validation_error", "The log has as many events as it may.");
   if (engine.empty())

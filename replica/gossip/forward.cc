@@ -7,7 +7,6 @@
 namespace once {
 namespace {
 
-constexpr std::uint32_t kMessageFormat = 1;
 constexpr std::size_t kForwardsMax = 10'000;
 
 // What another region may ask for in a caller's name: never the making of something new.
@@ -42,7 +41,7 @@ bool Fits(const google::protobuf::Message& part, const GossipOptions& options) {
 }  // namespace
 
 void Gossip::SendAlone(const std::string& name, GossipMessage message) {
-  message.set_format(kMessageFormat);
+  message.set_format(kGossipFormat);
   message.set_from(options_.region);
   message.set_stamp_ms(replica_.NowMillis());
   transport_.Send(name, message.SerializeAsString());

@@ -10,7 +10,6 @@
 namespace once {
 namespace {
 
-constexpr std::uint32_t kMessageFormat = 1;
 constexpr std::size_t kUnacknowledgedMax = 4096;
 
 void AppendStamp(std::int64_t stamp_ms, std::string& bytes) {
@@ -33,7 +32,7 @@ Gossip::Gossip(Replica& replica, Transport& transport, GossipOptions options,
                MutationOn("incarnation-reused") ? 1 : incarnation, std::move(sign)),
       durable_(journal_.applied()) {
   GossipMessage heading;
-  heading.set_format(kMessageFormat);
+  heading.set_format(kGossipFormat);
   heading.set_from(options_.region);
   heading_ = heading.SerializeAsString();
   for (const std::string& name : options_.peers) peers_[name].last_heard_us = NowMicros();

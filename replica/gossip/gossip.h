@@ -33,6 +33,9 @@
 
 namespace once {
 
+inline constexpr std::uint32_t kGossipFormat = 1;
+inline constexpr std::uint32_t kBuckets = 256;  // of slot keys, by their first byte
+
 struct GossipOptions {
   std::string region;
   std::vector<std::string> peers;

@@ -8,7 +8,6 @@
 namespace once {
 namespace {
 
-constexpr std::uint32_t kBuckets = 256;
 constexpr std::uint64_t kChangesPerTick =
     2000;  // about: bounds what one interval adds to the journal
 

@@ -29,7 +29,7 @@ using Key = std::unique_ptr<EVP_PKEY, Freeing<EVP_PKEY, EVP_PKEY_free>>;
 using Certificate = std::unique_ptr<X509, Freeing<X509, X509_free>>;
 using Store = std::unique_ptr<X509_STORE, Freeing<X509_STORE, X509_STORE_free>>;
 using Chain = std::unique_ptr<X509_STORE_CTX, Freeing<X509_STORE_CTX, X509_STORE_CTX_free>>;
-using Digest = std::unique_ptr<EVP_MD_CTX, Freeing<EVP_MD_CTX, EVP_MD_CTX_free>>;
+using DigestContext = std::unique_ptr<EVP_MD_CTX, Freeing<EVP_MD_CTX, EVP_MD_CTX_free>>;
 
 std::string Purposed(const std::string& bytes) {
   std::string message(kPurpose, sizeof kPurpose);  // with its final 0
@@ -132,7 +132,7 @@ std::string RegionKey::Sign(const std::string& bytes) const {
   const std::string message = Purposed(bytes);
   std::string signature(kSignatureBytes, '\0');
   std::size_t size = signature.size();
-  const Digest digest(EVP_MD_CTX_new());
+  const DigestContext digest(EVP_MD_CTX_new());
   Check(digest &&
             EVP_DigestSignInit(digest.get(), nullptr, nullptr, nullptr, keys_->own.get()) == 1 &&
             EVP_DigestSign(digest.get(), reinterpret_cast<unsigned char*>(signature.data()), &size,
@@ -150,7 +150,7 @@ bool RegionKey::Verify(const std::string& origin, const std::string& bytes,
   const std::string message = Purposed(bytes);
   bool good = false;
   for (const Key& key : at->second) {
-    const Digest digest(EVP_MD_CTX_new());
+    const DigestContext digest(EVP_MD_CTX_new());
     good =
         good ||
         (digest && EVP_DigestVerifyInit(digest.get(), nullptr, nullptr, nullptr, key.get()) == 1 &&

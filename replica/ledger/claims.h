@@ -11,6 +11,8 @@
 
 namespace once {
 
+inline constexpr std::uint32_t kSlotFormat = 1;
+
 /// What the rules depend on besides the slot and the command.
 struct ClaimRules {
   std::string region;

@@ -13,7 +13,6 @@
 namespace once {
 namespace {
 
-constexpr std::uint32_t kSlotFormat = 1;
 constexpr std::uint64_t kFencesPerMs = 1000;  // exact as a JSON number for two centuries
 
 // Everything of a claim but its stored answer, which may be large.

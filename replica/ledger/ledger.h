@@ -18,6 +18,8 @@
 
 namespace once {
 
+inline constexpr std::uint32_t kExpiryBatch = 500;  // slots that one command expires
+
 struct LedgerOptions {
   std::string region;
   std::int64_t skew_ms = 1000;

@@ -16,7 +16,6 @@ namespace once {
 namespace {
 
 constexpr const char* kLossReason = "cross_region_dedup_loss";
-constexpr std::uint32_t kSlotFormat = 1;
 
 // Versions are counted twice when a region goes on from an earlier state of its own. The state that
 // stands must be the same everywhere.

@@ -11,6 +11,7 @@
 #include "replica/config.h"
 #include "replica/io/http_call.h"
 #include "replica/oncectl/development.h"
+#include "replica/oncectl/fail.h"
 
 namespace once {
 namespace {
@@ -45,11 +46,6 @@ struct View {
     return members && members->is_array() ? members->as_array() : json::array();
   }
 };
-
-int Fail(const std::string& why) {
-  std::cerr << "oncectl: " << why << "\n";
-  return 1;
-}
 
 // Empty, or what is wrong with the URL of a node.
 std::string WrongUrl(const std::string& url) {

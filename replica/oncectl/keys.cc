@@ -8,6 +8,7 @@
 
 #include "replica/api/timestamp.h"
 #include "replica/io/key_file.h"
+#include "replica/oncectl/fail.h"
 
 namespace once {
 namespace {
@@ -23,11 +24,6 @@ struct KeyOptions {
 
 constexpr const char* kReloadHint =
     "Nodes that read this file see the change after SIGHUP or POST /v1/admin/reload.\n";
-
-int Fail(const std::string& why) {
-  std::cerr << "oncectl: " << why << "\n";
-  return 1;
-}
 
 int Create(const KeyOptions& options) {
   auto loaded = LoadCredentials(options.file);
@@ -80,7 +76,7 @@ int Revoke(const KeyOptions& options) {
   return 0;
 }
 
-int Development(const KeyOptions& options) {
+int MakeDevelopmentKeys(const KeyOptions& options) {
   const std::string why = EnsureDevelopmentKeys(options.directory);
   return why.empty() ? 0 : Fail(why);
 }
@@ -115,7 +111,7 @@ void AddKeys(CLI::App& app, int& exit_code) {
     command->add_option("--file", options->file, "The node's credentials file")
         ->capture_default_str();
   CLI::App* dev =
-      add("dev", "Make the development set of credentials, if it is not there", Development);
+      add("dev", "Make the development set of credentials, if it is not there", MakeDevelopmentKeys);
   dev->add_option("--dir", options->directory, "Where to")->capture_default_str();
 }
 

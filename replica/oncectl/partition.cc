@@ -9,6 +9,7 @@
 
 #include "replica/io/http_call.h"
 #include "replica/oncectl/development.h"
+#include "replica/oncectl/fail.h"
 
 namespace once {
 namespace {
@@ -25,11 +26,6 @@ struct CutSet {
   std::set<std::string> from;
   std::string error;
 };
-
-int Fail(const std::string& why) {
-  std::cerr << "oncectl: " << why << "\n";
-  return 1;
-}
 
 std::string Join(const std::vector<std::string>& names) {
   std::string text;

@@ -8,7 +8,6 @@ namespace {
 
 constexpr std::int64_t kRoundMs = 500;
 constexpr std::uint64_t kRoundsBetweenLooks = 10;
-constexpr std::uint32_t kExpiryBatch = 500;
 
 }  // namespace
 

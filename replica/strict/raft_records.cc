@@ -9,7 +9,7 @@ namespace once {
 namespace {
 
 template <typename Record>
-Record Parse(std::string_view bytes) {
+Record ParseLogged(std::string_view bytes) {
   Record record;
   if (!record.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
     throw KvUnreadable("a record of the strict group's log does not parse");
@@ -22,17 +22,17 @@ RaftState RaftRecords::Load(std::uint64_t applied) {
   RaftState state;
   state.applied = applied;
   if (const auto bytes = tables_.ReadRaw(keys::LogPromises()))
-    state.hard_state = Parse<HardState>(*bytes);
+    state.hard_state = ParseLogged<HardState>(*bytes);
   if (MutationOn("vote-forgotten")) state.hard_state.clear_voted_for();
   if (const auto bytes = tables_.ReadRaw(keys::LogBeginning()))
-    state.snapshot = Parse<SnapshotMeta>(*bytes);
+    state.snapshot = ParseLogged<SnapshotMeta>(*bytes);
   first_ = state.snapshot.index() + 1;
   last_ = state.snapshot.index();
   std::uint64_t term = state.snapshot.term();
   bool whole = true;
   const std::string from = keys::LogEntry(0);
   tables_.ScanRaw(from, keys::After("L"), [&](std::string_view, std::string_view value) {
-    RaftEntry entry = Parse<RaftEntry>(value);
+    RaftEntry entry = ParseLogged<RaftEntry>(value);
     whole = entry.index() == last_ + 1 && entry.term() >= term;
     if (!whole) return false;
     last_ = entry.index();

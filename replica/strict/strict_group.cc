@@ -9,8 +9,8 @@
 namespace once {
 namespace {
 
-constexpr std::uint32_t kMessageFormat = 1;
-constexpr std::size_t kMessageBytesMax = 8u << 20;
+constexpr std::uint32_t kStrictMessageFormat = 1;
+constexpr std::size_t kStrictMessageBytesMax = 8u << 20;
 constexpr std::int64_t kStopUs = 1'000'000;
 constexpr std::int64_t kStopLookMs = 5;
 
@@ -232,7 +232,7 @@ std::vector<std::string> StrictGroup::RegionsWithOtherRules() const {
 }
 
 void StrictGroup::Send(const std::string& region, StrictMessage message) {
-  message.set_format(kMessageFormat);
+  message.set_format(kStrictMessageFormat);
   message.set_rules(options_.rules);
   *message.mutable_clock() = clocks_.WordFor(region);
   world_.transport.Send(region, message.SerializeAsString());
@@ -283,7 +283,7 @@ void StrictGroup::AnswerRead(const std::string& region, std::uint64_t read) {
 
 void StrictGroup::Receive(const std::string& from, const std::string& bytes) {
   StrictMessage message;
-  if (bytes.size() > kMessageBytesMax || !message.ParseFromString(bytes) || message.format() == 0) {
+  if (bytes.size() > kStrictMessageBytesMax || !message.ParseFromString(bytes) || message.format() == 0) {
     ++refused_;
     return;
   }

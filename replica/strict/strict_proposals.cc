@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "replica/strict/strict_state.h"
+
 namespace once {
 namespace {
 
-constexpr std::uint32_t kBatchFormat = 1;
 constexpr std::size_t kBatchBytesMax = 256 << 10;
 constexpr std::size_t kProposedMax = 65'536;
 constexpr std::size_t kGatheredMax = 100'000;

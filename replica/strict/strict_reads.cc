@@ -8,7 +8,7 @@
 
 namespace once {
 namespace {
-constexpr std::size_t kWaitingMax = 100'000;
+constexpr std::size_t kReadsWaitingMax = 100'000;
 }
 
 StrictReads::StrictReads(Scheduler& scheduler, std::int64_t answer_ms, std::int64_t resend_ms,
@@ -24,7 +24,7 @@ StrictReads::~StrictReads() {
 }
 
 void StrictReads::Read(std::function<void()> ready, std::function<void()> failed) {
-  if (waiting_.size() >= kWaitingMax) return failed();
+  if (waiting_.size() >= kReadsWaitingMax) return failed();
   const std::uint64_t number = ++last_number_;
   waiting_[number] = {std::move(ready), std::move(failed), std::nullopt};
   Watch(number, answer_ms_);

@@ -6,8 +6,8 @@
 namespace once {
 namespace {
 
-constexpr std::size_t kWaitingMax = 100'000;
-constexpr std::size_t kMessageBytesMax = 512 << 10;
+constexpr std::size_t kRequestsWaitingMax = 100'000;
+constexpr std::size_t kDispatchBytesMax = 512 << 10;
 constexpr std::int64_t kWatchMs = 50;
 
 }  // namespace
@@ -33,7 +33,7 @@ StrictRequests::~StrictRequests() {
 }
 
 void StrictRequests::Ask(Command command, std::int64_t until_ms, Done done) {
-  if (waiting_.size() >= kWaitingMax) return Disappoint(done, false);
+  if (waiting_.size() >= kRequestsWaitingMax) return Disappoint(done, false);
   const std::uint64_t number = ++last_number_;
   Waiting& waiting = waiting_[number];
   waiting.request.set_request(number);
@@ -86,7 +86,7 @@ void StrictRequests::Dispatch() {
     std::vector<Waiting*> sent;
     std::size_t bytes = 0;
     std::size_t taken = 0;
-    for (; taken < unsent_.size() && bytes < kMessageBytesMax; ++taken) {
+    for (; taken < unsent_.size() && bytes < kDispatchBytesMax; ++taken) {
       const auto at = waiting_.find(unsent_[taken]);
       if (at == waiting_.end()) continue;
       requests.push_back(&at->second.request);

@@ -14,7 +14,6 @@
 namespace once {
 namespace {
 
-constexpr std::uint32_t kBatchFormat = 1;
 constexpr int kEntropyWords = 3;
 // The thread is held while they are written; a start applies as much again.
 constexpr std::size_t kChangesMax = 512;

@@ -19,7 +19,7 @@ History WrittenAndRead(const History& history) {
   return std::holds_alternative<History>(read) ? std::get<History>(std::move(read)) : History();
 }
 
-std::string Said(const Violations& violations) {
+std::string AllSaid(const Violations& violations) {
   std::string all;
   for (const Violation& violation : violations)
     all +=
@@ -34,8 +34,8 @@ void IsJudgedAlike(const RunOptions& options) {
       "seed " + std::to_string(options.seed) + " scenario '" + options.scenario + "'";
   EXPECT_EQ(read.operations.size(), history.operations.size()) << where;
   EXPECT_EQ(read.lost.size(), history.lost.size()) << where;
-  EXPECT_EQ(Said(CheckHistory(read)), Said(CheckHistory(history))) << where;
-  EXPECT_EQ(Said(history.violations), "") << where;
+  EXPECT_EQ(AllSaid(CheckHistory(read)), AllSaid(CheckHistory(history))) << where;
+  EXPECT_EQ(AllSaid(history.violations), "") << where;
 }
 
 TEST(WrittenHistory, IsJudgedAsItsRunWas) {

@@ -22,7 +22,7 @@ Names Found(const Calls& calls) {
   return names;
 }
 
-std::string Said(const Violations& violations) {
+std::string FirstSaid(const Violations& violations) {
   return violations.empty() ? "" : violations.front().what;
 }
 
@@ -85,7 +85,7 @@ TEST(StrictHistory, AnAnswerFromBeforeItsRequestIsFound) {
   calls.Begin(5, 0, Heard::kNone);
   EXPECT_EQ(Found(calls), Names{"linearizable"});
   calls.history.operations.pop_back();
-  EXPECT_EQ(Said(CheckLinearizable(calls.history)),
+  EXPECT_EQ(FirstSaid(CheckLinearizable(calls.history)),
             "eu acme/k #1 run A knew of fence 1, which nobody had asked for");
 }
 
@@ -112,7 +112,7 @@ TEST(StrictHistory, AStaleReadAfterADeposalIsFound) {
   calls.Begin(200, 201, Heard::kExecute, "A", 2);
   calls.Begin(202, 203, Heard::kInFlight, "A", 1).region = "us";  // the old leader's word
   EXPECT_EQ(Found(calls), (Names{"acknowledged", "linearizable"}));
-  EXPECT_EQ(Said(CheckLinearizable(calls.history)),
+  EXPECT_EQ(FirstSaid(CheckLinearizable(calls.history)),
             "us acme/k #3 run A cannot have come after the end of the claim under fence 1, but was "
             "invoked at 202, and #2 had returned at 201, not before the claim under fence 2");
   calls.history.operations[2].invoked_ms = 201;  // at the same time it may have come first
@@ -154,7 +154,7 @@ TEST(StrictHistory, AnAcknowledgedClaimThatIsLostIsFound) {
   EXPECT_EQ(Found(read), Names{"acknowledged"});
   read.Begin(4, 5, Heard::kInFlight, "A", 1);  // nor can it have been over in between
   EXPECT_EQ(Found(read), (Names{"acknowledged", "linearizable"}));
-  EXPECT_EQ(Said(CheckLinearizable(read.history)),
+  EXPECT_EQ(FirstSaid(CheckLinearizable(read.history)),
             "us acme/k #2 run  found nothing, between #1 and #3, which saw run A");
 
   Calls settled;
@@ -168,7 +168,7 @@ TEST(StrictHistory, AFenceThatFallsIsFound) {
   calls.Begin(0, 1, Heard::kExecute, "A", 5);
   calls.Begin(1500, 1501, Heard::kExecute, "B", 3);
   EXPECT_EQ(Found(calls), (Names{"fences", "linearizable", "one-winner"}));
-  EXPECT_EQ(Said(CheckFences(calls.history)),
+  EXPECT_EQ(FirstSaid(CheckFences(calls.history)),
             "eu acme/k #2 run B was given fence 3 after #1 had shown 5");
 }
 
