@@ -98,7 +98,8 @@ Placed PlaceOf(const Bar& bar, const TimeScale& scale) {
 
 void AppendBar(Markup& svg, const Bar& bar, const Placed& placed, double y) {
   const std::string kind(Word(bar.kind));
-  const std::string tip = bar.text + "\n" + MomentText(bar.from_ms) + " to " + MomentText(bar.to_ms);
+  const std::string tip =
+      bar.text + "\n" + MomentText(bar.from_ms) + " to " + MomentText(bar.to_ms);
   svg.Open("g", {{"data-tip", tip}});
   for (const char* layer : {"bar-ground", "bar"})
     svg.Leaf("rect", {{"class", layer},

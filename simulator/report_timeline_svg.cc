@@ -46,8 +46,9 @@ std::int64_t MomentOf(const Operation& operation) {
 }
 
 std::string OperationText(const Operation& operation) {
-  std::string text = MomentText(MomentOf(operation)) + "  " + std::string(Word(operation.kind)) + " " +
-                     Shortened(operation.key, 40) + " → " + std::string(Word(operation.answer));
+  std::string text = MomentText(MomentOf(operation)) + "  " + std::string(Word(operation.kind)) +
+                     " " + Shortened(operation.key, 40) + " → " +
+                     std::string(Word(operation.answer));
   if (!operation.run_id.empty()) text += "  " + Shortened(operation.run_id, 40);
   return text;
 }

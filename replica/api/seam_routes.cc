@@ -82,7 +82,8 @@ void Api::CrossEngineAppend(Call& call) {
   if (SeamsOff(call)) return;
   std::string error;
   const auto body = ParseJson(call.request.body, error);
-  const std::string engine = body && body->is_object() ? JsonText(body->as_object(), "engineId") : "";
+  const std::string engine =
+      body && body->is_object() ? JsonText(body->as_object(), "engineId") : "";
   if (lamport_log_.size() >= kSeamEventsMax)
     return call.Fail(400, "validation_error", "The log has as many events as it may.");
   if (engine.empty())

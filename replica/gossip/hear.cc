@@ -81,7 +81,8 @@ void Gossip::Refuse(const std::string& name) {
 }
 
 bool Gossip::Accept(const std::string& from, const GossipMessage& message) {
-  if (message.format() == 0 || message.from() != from || message.repair_buckets_size() > static_cast<int>(kBuckets))
+  if (message.format() == 0 || message.from() != from ||
+      message.repair_buckets_size() > static_cast<int>(kBuckets))
     return false;
   const std::int64_t ahead_ms = message.stamp_ms() - replica_.NowMillis();
   if (ahead_ms <= options_.skew_bound_ms) return true;

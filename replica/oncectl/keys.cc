@@ -110,8 +110,8 @@ void AddKeys(CLI::App& app, int& exit_code) {
   for (CLI::App* command : {create, list, revoke})
     command->add_option("--file", options->file, "The node's credentials file")
         ->capture_default_str();
-  CLI::App* dev =
-      add("dev", "Make the development set of credentials, if it is not there", MakeDevelopmentKeys);
+  CLI::App* dev = add("dev", "Make the development set of credentials, if it is not there",
+                      MakeDevelopmentKeys);
   dev->add_option("--dir", options->directory, "Where to")->capture_default_str();
 }
 

@@ -283,7 +283,8 @@ void StrictGroup::AnswerRead(const std::string& region, std::uint64_t read) {
 
 void StrictGroup::Receive(const std::string& from, const std::string& bytes) {
   StrictMessage message;
-  if (bytes.size() > kStrictMessageBytesMax || !message.ParseFromString(bytes) || message.format() == 0) {
+  if (bytes.size() > kStrictMessageBytesMax || !message.ParseFromString(bytes) ||
+      message.format() == 0) {
     ++refused_;
     return;
   }

@@ -1,11 +1,9 @@
 // Which outcomes are kept for duplicates, which are not, and for how long.
 #include "tests/replica/api_world.h"
+#include "tests/replica/spans.h"
 
 namespace once {
 namespace {
-
-constexpr std::int64_t kHourMs = 3600 * 1000;
-constexpr std::int64_t kDayMs = 24 * kHourMs;
 
 std::string Failing(int status, int times) {
   return R"({"workflowId":"fail","inputs":{"status":)" + std::to_string(status) + R"(,"times":)" +

@@ -20,7 +20,7 @@ std::string Canonical(std::string_view document) {
   return canonical.text.value_or("refused: " + canonical.error.reason);
 }
 
-std::string Refusal(std::string_view document) {
+std::string ReasonAgainst(std::string_view document) {
   const CanonicalJson canonical = Canonicalize(document);
   EXPECT_FALSE(canonical.text) << document;
   EXPECT_LE(canonical.error.offset, document.size());
@@ -125,8 +125,8 @@ TEST(CanonicalJson, OutOfRangeIsRefusedInAnySpelling) {
   for (const std::string& text :
        {std::string("1e400"), std::string("-1e400"), std::string("0.1e401"), long_integer,
         long_integer + ".5", std::string("1e309"), std::string("1.7976931348623159e308")})
-    EXPECT_EQ(Refusal(text), "a number is out of range") << text;
-  EXPECT_NE(Refusal("1e99999999999"), "");
+    EXPECT_EQ(ReasonAgainst(text), "a number is out of range") << text;
+  EXPECT_NE(ReasonAgainst("1e99999999999"), "");
   EXPECT_EQ(Canonical("1.7976931348623157e308"), "1.7976931348623157e+308");
 }
 
@@ -150,10 +150,10 @@ TEST(CanonicalJson, EscapesDoNotMatter) {
 
 TEST(CanonicalJson, DuplicateMembersAreRefused) {
   const std::string reason = "an object has two members of the same name";
-  EXPECT_EQ(Refusal(R"({"a":1,"a":1})"), reason);
-  EXPECT_EQ(Refusal(R"({"b":1,"a":2,"b":3})"), reason);
-  EXPECT_EQ(Refusal(R"({"a":1,"\u0061":2})"), reason);
-  EXPECT_EQ(Refusal(R"([{"x":{"":1,"":2}}])"), reason);
+  EXPECT_EQ(ReasonAgainst(R"({"a":1,"a":1})"), reason);
+  EXPECT_EQ(ReasonAgainst(R"({"b":1,"a":2,"b":3})"), reason);
+  EXPECT_EQ(ReasonAgainst(R"({"a":1,"\u0061":2})"), reason);
+  EXPECT_EQ(ReasonAgainst(R"([{"x":{"":1,"":2}}])"), reason);
   EXPECT_EQ(Canonical(R"({"a":{"a":1},"b":[{"a":1},{"a":1}]})"),
             R"({"a":{"a":1},"b":[{"a":1},{"a":1}]})");
 }
@@ -163,8 +163,8 @@ TEST(CanonicalJson, DepthIsCapped) {
     return std::string(depth, '[') + std::string(depth, ']');
   };
   EXPECT_EQ(Canonical(nested(kJsonDepthMax)), nested(kJsonDepthMax));
-  EXPECT_NE(Refusal(nested(kJsonDepthMax + 1)), "");
-  EXPECT_NE(Refusal(std::string(1 << 20, '[')), "");
+  EXPECT_NE(ReasonAgainst(nested(kJsonDepthMax + 1)), "");
+  EXPECT_NE(ReasonAgainst(std::string(1 << 20, '[')), "");
 }
 
 TEST(CanonicalJson, OnlyOneStrictDocument) {
@@ -197,14 +197,14 @@ TEST(CanonicalJson, OnlyOneStrictDocument) {
                            "\"\\x41\"",
                            "\"abc",
                            "\xef\xbb\xbf{}"})
-    EXPECT_NE(Refusal(text), "") << text;
+    EXPECT_NE(ReasonAgainst(text), "") << text;
 }
 
 TEST(CanonicalJson, LoneSurrogatesAndInvalidUtf8AreRefused) {
   for (const char* text : {R"("\ud800")", R"("\udc00")", R"("\ud800\ud800")", R"("\ud83dx")",
                            R"({"\udfff":1})", "\"\xff\"", "\"\xc0\x80\"", "\"\xed\xa0\x80\"",
                            "\"\xe2\x82\"", "\"\xf4\x90\x80\x80\"", "{\"\x80\":1}"})
-    EXPECT_NE(Refusal(text), "") << text;
+    EXPECT_NE(ReasonAgainst(text), "") << text;
 }
 
 TEST(CanonicalJson, ErrorsSayWhere) {

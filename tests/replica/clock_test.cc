@@ -4,13 +4,13 @@
 
 #include "replica/env/random.h"
 #include "simulator/virtual_scheduler.h"
+#include "tests/replica/spans.h"
 
 namespace once {
 namespace {
 
 constexpr std::int64_t kWallMs = 1'700'000'000'000;
 constexpr std::int64_t kBoundMs = 1000;
-constexpr std::int64_t kHourMs = 3'600'000;
 
 class ClockTest : public testing::Test {
  protected:

@@ -29,7 +29,7 @@ std::string Refusal(const std::string& text) {
   return parsed.index() == 1 ? std::get<1>(parsed) : "";
 }
 
-void ExpectRefused(const std::string& text, const std::string& words) {
+void ExpectRefusedCluster(const std::string& text, const std::string& words) {
   EXPECT_NE(Refusal(text).find(words), std::string::npos)
       << "\"" << Refusal(text) << "\" does not say \"" << words << "\" of\n"
       << text;
@@ -47,11 +47,11 @@ TEST(ClusterConfig, StrictRulesAreReadAndNeedPeers) {
   EXPECT_EQ(config.strict_routes[0].endpoint, "*");
   EXPECT_EQ(config.strict_routes[1].tenant, "*");
   EXPECT_EQ(config.strict_answer_ms, 3000);
-  ExpectRefused("[node]\nregion = \"us\"\n" + rules, "without [[peer]]");
+  ExpectRefusedCluster("[node]\nregion = \"us\"\n" + rules, "without [[peer]]");
   const std::string peer = kCluster + Peer("eu", "eu.example.com:9102");
-  ExpectRefused(peer + "[[strict]]\ntenant = \"\"\n", "is any");
-  ExpectRefused(peer + "[[strict]]\nroute = \"x\"\n", "no option");
-  ExpectRefused(peer + "[strict_group]\nanswer_ms = 1\n", "answer_ms");
+  ExpectRefusedCluster(peer + "[[strict]]\ntenant = \"\"\n", "is any");
+  ExpectRefusedCluster(peer + "[[strict]]\nroute = \"x\"\n", "no option");
+  ExpectRefusedCluster(peer + "[strict_group]\nanswer_ms = 1\n", "answer_ms");
 }
 
 TEST(ClusterConfig, PeersAreRead) {
@@ -70,7 +70,7 @@ TEST(ClusterConfig, PeersAreRead) {
 
 TEST(ClusterConfig, WithoutPeersARegionStandsAlone) {
   EXPECT_EQ(Refusal(""), "");
-  ExpectRefused(kCluster, "without [[peer]]");
+  ExpectRefusedCluster(kCluster, "without [[peer]]");
 }
 
 TEST(ClusterConfig, EveryFileIsNeeded) {
@@ -79,19 +79,19 @@ TEST(ClusterConfig, EveryFileIsNeeded) {
     std::string text = kCluster + Peer("eu", "127.0.0.1:9102");
     const auto line = text.find("\n" + option);
     text.erase(line, text.find('\n', line + 1) - line);
-    ExpectRefused(text, option);
+    ExpectRefusedCluster(text, option);
   }
 }
 
 TEST(ClusterConfig, PeersMakeSense) {
-  ExpectRefused(kCluster + Peer("us", "127.0.0.1:9102"), "own region");
-  ExpectRefused(kCluster + Peer("eu", "127.0.0.1:1") + Peer("eu", "127.0.0.1:2"), "twice");
-  ExpectRefused(kCluster + Peer("EU", "127.0.0.1:9102"), "a-z");
-  ExpectRefused(kCluster + Peer("", "127.0.0.1:9102"), "a-z");
+  ExpectRefusedCluster(kCluster + Peer("us", "127.0.0.1:9102"), "own region");
+  ExpectRefusedCluster(kCluster + Peer("eu", "127.0.0.1:1") + Peer("eu", "127.0.0.1:2"), "twice");
+  ExpectRefusedCluster(kCluster + Peer("EU", "127.0.0.1:9102"), "a-z");
+  ExpectRefusedCluster(kCluster + Peer("", "127.0.0.1:9102"), "a-z");
   for (const char* address : {"", "eu", "eu:", ":9102", "eu:70000", "eu:0", "eu:9x"})
-    ExpectRefused(kCluster + Peer("eu", address), "HOST:PORT");
-  ExpectRefused(std::string(kCluster) + "[[peer]]\nregoin = \"eu\"\n", "regoin");
-  ExpectRefused(std::string(kCluster) + "[peer]\nregion = \"eu\"\n", "[[peer]]");
+    ExpectRefusedCluster(kCluster + Peer("eu", address), "HOST:PORT");
+  ExpectRefusedCluster(std::string(kCluster) + "[[peer]]\nregoin = \"eu\"\n", "regoin");
+  ExpectRefusedCluster(std::string(kCluster) + "[peer]\nregion = \"eu\"\n", "[[peer]]");
 }
 
 TEST(ClusterConfig, RegionsWithOneCodeCannotFormADeployment) {
@@ -100,8 +100,8 @@ TEST(ClusterConfig, RegionsWithOneCodeCannotFormADeployment) {
     const std::string name = "r" + std::to_string(i);
     const auto [other, added] = by_code.emplace(RegionCode(name), name);
     if (added) continue;
-    ExpectRefused(kCluster + Peer(other->second, "127.0.0.1:1") + Peer(name, "127.0.0.1:2"),
-                  "same code");
+    ExpectRefusedCluster(kCluster + Peer(other->second, "127.0.0.1:1") + Peer(name, "127.0.0.1:2"),
+                         "same code");
     break;
   }
 }
@@ -116,14 +116,15 @@ TEST(ClusterConfig, FaultInjectionIsForLoopback) {
   const std::string faulty = std::string(kCluster) + "fault_injection = true\n";
   EXPECT_EQ(Refusal(faulty + Peer("eu", "127.0.0.1:9102") + Peer("ap", "[::1]:9103")), "");
   for (const char* address : {"10.0.0.1:9102", "eu.example.com:1", "127.example.com:1"})
-    ExpectRefused(faulty + Peer("eu", address), "loopback");
+    ExpectRefusedCluster(faulty + Peer("eu", address), "loopback");
 }
 
 TEST(ClusterConfig, OW_N_56_TheLagBoundIsAtMostAMinute) {
   const std::string peer = Peer("eu", "127.0.0.1:9102");
   EXPECT_EQ(Refusal(std::string(kCluster) + "replication_lag_bound_ms = 60000\n" + peer), "");
-  ExpectRefused(std::string(kCluster) + "replication_lag_bound_ms = 60001\n" + peer, "60000");
-  ExpectRefused(std::string(kCluster) + "replication_lag_bound_ms = 0\n" + peer, "60000");
+  ExpectRefusedCluster(std::string(kCluster) + "replication_lag_bound_ms = 60001\n" + peer,
+                       "60000");
+  ExpectRefusedCluster(std::string(kCluster) + "replication_lag_bound_ms = 0\n" + peer, "60000");
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string Read(const fs::path& path) {
+std::string ReadFile(const fs::path& path) {
   std::ostringstream text;
   text << std::ifstream(path).rdbuf();
   return text.str();
@@ -28,7 +28,7 @@ std::set<std::string> AllTests() {
   std::set<std::string> tests;
   for (const auto& entry : fs::recursive_directory_iterator(fs::path(ONCE_SOURCE_DIR) / "tests")) {
     if (entry.path().extension() != ".cc") continue;
-    const std::string text = Read(entry.path());
+    const std::string text = ReadFile(entry.path());
     for (std::sregex_iterator at(text.begin(), text.end(), kTest), end; at != end; ++at)
       tests.insert((*at)[1].str() + "." + (*at)[2].str());
   }
@@ -39,7 +39,7 @@ std::set<std::string> AllTests() {
 std::map<std::string, std::set<std::string>> Listed() {
   static const std::regex kName(R"(`(\w+\.\w+)`)");
   std::map<std::string, std::set<std::string>> listed;
-  std::istringstream page(Read(fs::path(ONCE_SOURCE_DIR) / "docs/conformance.md"));
+  std::istringstream page(ReadFile(fs::path(ONCE_SOURCE_DIR) / "docs/conformance.md"));
   for (std::string line; std::getline(page, line);) {
     if (line.rfind("| ", 0) != 0) continue;
     const std::string id = line.substr(2, line.find(' ', 2) - 2);

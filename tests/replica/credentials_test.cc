@@ -22,7 +22,7 @@ Credential Make(const std::string& id, const std::string& key) {
   return credential;
 }
 
-std::string ErrorOf(const std::string& text) {
+std::string CredentialsErrorOf(const std::string& text) {
   const auto parsed = Credentials::Parse(text);
   const auto* error = std::get_if<std::string>(&parsed);
   return error ? *error : "";
@@ -48,8 +48,8 @@ TEST(Credentials, FindsByTheKeyAndNeverStoresIt) {
 
 TEST(Credentials, ATenantIsANameThatNoSeparatorEnds) {
   const auto error = [](const std::string& tenant) {
-    return ErrorOf(R"([{"id":"k","tenant":")" + tenant + R"(","sha256":")" + DigestOf("secret") +
-                   "\"}]");
+    return CredentialsErrorOf(R"([{"id":"k","tenant":")" + tenant + R"(","sha256":")" +
+                              DigestOf("secret") + "\"}]");
   };
   for (const std::string& tenant :
        {std::string("a"), std::string("Acme-2.eu_west"), std::string(kTenantBytesMax, 't')})
@@ -96,22 +96,23 @@ TEST(Credentials, AnEmptyListIsNobody) {
 }
 
 TEST(Credentials, WhatCannotBeTrustedIsRefused) {
-  EXPECT_EQ(ErrorOf(Entry("")), "");
+  EXPECT_EQ(CredentialsErrorOf(Entry("")), "");
   for (const char* text : {"", "{}", "null", "[1]", "[{}]", "[", R"([{"id":"k","id":"k"}])"})
-    EXPECT_NE(ErrorOf(text), "") << text;
-  EXPECT_NE(ErrorOf(R"([{"id":"k","tenant":"t","sha256":"abc"}])").find("sha256"),
+    EXPECT_NE(CredentialsErrorOf(text), "") << text;
+  EXPECT_NE(CredentialsErrorOf(R"([{"id":"k","tenant":"t","sha256":"abc"}])").find("sha256"),
             std::string::npos);
   std::string upper = Entry("");
   for (char& c : upper)
     if (c >= 'a' && c <= 'f') c = static_cast<char>(c - 'a' + 'A');
-  EXPECT_NE(ErrorOf(upper), "") << "it would never match";
+  EXPECT_NE(CredentialsErrorOf(upper), "") << "it would never match";
 }
 
 TEST(Credentials, AMemberOfTheWrongTypeIsRefusedNotIgnored) {
-  EXPECT_NE(ErrorOf(Entry(R"(,"revoked":"true")")).find("revoked"), std::string::npos);
-  EXPECT_NE(ErrorOf(Entry(R"(,"scopes":"runs")")).find("scopes"), std::string::npos);
-  EXPECT_NE(ErrorOf(Entry(R"(,"scopes":[1])")).find("scopes"), std::string::npos);
-  EXPECT_NE(ErrorOf(Entry(R"(,"createdMs":"now")")).find("createdMs"), std::string::npos);
+  EXPECT_NE(CredentialsErrorOf(Entry(R"(,"revoked":"true")")).find("revoked"), std::string::npos);
+  EXPECT_NE(CredentialsErrorOf(Entry(R"(,"scopes":"runs")")).find("scopes"), std::string::npos);
+  EXPECT_NE(CredentialsErrorOf(Entry(R"(,"scopes":[1])")).find("scopes"), std::string::npos);
+  EXPECT_NE(CredentialsErrorOf(Entry(R"(,"createdMs":"now")")).find("createdMs"),
+            std::string::npos);
 }
 
 }  // namespace

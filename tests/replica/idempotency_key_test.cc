@@ -9,53 +9,53 @@
 namespace once {
 namespace {
 
-using Kind = IdempotencyKey::Kind;
 using Headers = std::vector<std::pair<std::string_view, std::string_view>>;
 
-IdempotencyKey Read(std::string_view target, Headers headers = {}) {
+IdempotencyKey ReadKey(std::string_view target, Headers headers = {}) {
   return ReadIdempotencyKey({"POST", target, std::move(headers), {}});
 }
 
 void ExpectKey(const IdempotencyKey& read, std::string_view key) {
-  EXPECT_EQ(read.kind, Kind::kKey) << read.text;
+  EXPECT_EQ(read.kind, IdempotencyKey::Kind::kKey) << read.text;
   EXPECT_EQ(read.text, key);
 }
 
 void ExpectInvalid(const IdempotencyKey& read, std::string_view why) {
-  EXPECT_EQ(read.kind, Kind::kInvalid) << read.text;
+  EXPECT_EQ(read.kind, IdempotencyKey::Kind::kInvalid) << read.text;
   EXPECT_NE(read.text.find(why), std::string::npos) << read.text;
 }
 
 TEST(IdempotencyKey, AbsentWhenNothingNamesOne) {
-  EXPECT_EQ(Read("/v1/runs"), IdempotencyKey{});
-  EXPECT_EQ(Read("/v1/runs?key=1&Idempotency_Key=2", {{"Accept", "x"}}), IdempotencyKey{});
+  EXPECT_EQ(ReadKey("/v1/runs"), IdempotencyKey{});
+  EXPECT_EQ(ReadKey("/v1/runs?key=1&Idempotency_Key=2", {{"Accept", "x"}}), IdempotencyKey{});
 }
 
 TEST(IdempotencyKey, CK_02_EveryInputIsRead) {
-  ExpectKey(Read("/", {{"Idempotency-Key", "k"}}), "k");
-  ExpectKey(Read("/", {{"x-idempotency-KEY", "k"}}), "k");
-  ExpectKey(Read("/?idempotency_key=k"), "k");
-  ExpectKey(Read("/?a=b&idempotency-key=k&c"), "k");
-  ExpectKey(Read("/?idempotency%5Fkey=%6b%2F+"), "k/+");
+  ExpectKey(ReadKey("/", {{"Idempotency-Key", "k"}}), "k");
+  ExpectKey(ReadKey("/", {{"x-idempotency-KEY", "k"}}), "k");
+  ExpectKey(ReadKey("/?idempotency_key=k"), "k");
+  ExpectKey(ReadKey("/?a=b&idempotency-key=k&c"), "k");
+  ExpectKey(ReadKey("/?idempotency%5Fkey=%6b%2F+"), "k/+");
 }
 
 TEST(IdempotencyKey, CK_02_InputsThatDisagreeAreInvalid) {
-  ExpectInvalid(Read("/", {{"Idempotency-Key", "a"}, {"X-Idempotency-Key", "b"}}), "two different");
-  ExpectInvalid(Read("/?idempotency_key=a", {{"Idempotency-Key", "b"}}), "two different");
-  ExpectInvalid(Read("/?idempotency_key=a&idempotency-key=b"), "two different");
-  ExpectInvalid(Read("/?idempotency_key=", {{"Idempotency-Key", "b"}}), "empty");
-  ExpectInvalid(Read("/?idempotency_key=b", {{"Idempotency-Key", ""}}), "empty");
+  ExpectInvalid(ReadKey("/", {{"Idempotency-Key", "a"}, {"X-Idempotency-Key", "b"}}),
+                "two different");
+  ExpectInvalid(ReadKey("/?idempotency_key=a", {{"Idempotency-Key", "b"}}), "two different");
+  ExpectInvalid(ReadKey("/?idempotency_key=a&idempotency-key=b"), "two different");
+  ExpectInvalid(ReadKey("/?idempotency_key=", {{"Idempotency-Key", "b"}}), "empty");
+  ExpectInvalid(ReadKey("/?idempotency_key=b", {{"Idempotency-Key", ""}}), "empty");
 }
 
 TEST(IdempotencyKey, CK_02_InputsThatAgreeAreOneKey) {
-  ExpectKey(Read("/?idempotency_key=a&idempotency-key=%22a%22",
-                 {{"Idempotency-Key", "\"a\""}, {"X-Idempotency-Key", "a"}}),
+  ExpectKey(ReadKey("/?idempotency_key=a&idempotency-key=%22a%22",
+                    {{"Idempotency-Key", "\"a\""}, {"X-Idempotency-Key", "a"}}),
             "a");
 }
 
 TEST(IdempotencyKey, OneInputTwiceIsInvalidEvenWhenEqual) {
-  ExpectInvalid(Read("/", {{"Idempotency-Key", "a"}, {"idempotency-key", "a"}}), "twice");
-  ExpectInvalid(Read("/?idempotency_key=a&idempotency%5fkey=a"), "twice");
+  ExpectInvalid(ReadKey("/", {{"Idempotency-Key", "a"}, {"idempotency-key", "a"}}), "twice");
+  ExpectInvalid(ReadKey("/?idempotency_key=a&idempotency%5fkey=a"), "twice");
 }
 
 TEST(IdempotencyKey, QuotedAndBareAreTheSameKey) {
@@ -86,8 +86,8 @@ TEST(IdempotencyKey, BadQuotingIsInvalid) {
 
 TEST(IdempotencyKey, EmptyIsInvalid) {
   for (const char* text : {"", "  ", "\"\""}) ExpectInvalid(ParseIdempotencyKey(text), "empty");
-  ExpectInvalid(Read("/?idempotency_key"), "empty");
-  ExpectInvalid(Read("/", {{"Idempotency-Key", ""}}), "empty");
+  ExpectInvalid(ReadKey("/?idempotency_key"), "empty");
+  ExpectInvalid(ReadKey("/", {{"Idempotency-Key", ""}}), "empty");
 }
 
 TEST(IdempotencyKey, OW_CL_04_OneTo255BytesAfterUnquoting) {
@@ -106,16 +106,17 @@ TEST(IdempotencyKey, OW_CL_04_PrintableAsciiOnly) {
     const std::string text = "\"k" + std::string(1, static_cast<char>(c)) + "k\"";
     const bool escapes = c == '"' || c == '\\';
     if (escapes) continue;
-    EXPECT_EQ(ParseIdempotencyKey(text).kind == Kind::kKey, c >= 0x20 && c <= 0x7e) << c;
+    EXPECT_EQ(ParseIdempotencyKey(text).kind == IdempotencyKey::Kind::kKey, c >= 0x20 && c <= 0x7e)
+        << c;
   }
-  ExpectInvalid(Read("/?idempotency_key=a%00b"), "printable");
-  ExpectInvalid(Read("/?idempotency_key=%C3%A9"), "printable");
+  ExpectInvalid(ReadKey("/?idempotency_key=a%00b"), "printable");
+  ExpectInvalid(ReadKey("/?idempotency_key=%C3%A9"), "printable");
 }
 
 TEST(IdempotencyKey, MalformedEscapeInTheQueryIsInvalid) {
   for (const char* target :
        {"/?idempotency_key=%", "/?idempotency_key=a%2", "/?idempotency_key=%zz"})
-    ExpectInvalid(Read(target), "percent");
+    ExpectInvalid(ReadKey(target), "percent");
 }
 
 TEST(IdempotencyKey, TheMessageDoesNotRepeatTheKey) {

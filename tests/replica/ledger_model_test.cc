@@ -12,7 +12,6 @@ namespace once {
 namespace {
 
 constexpr int kKeys = 9;
-constexpr std::int64_t kSkewMs = 1000;
 constexpr std::int64_t kRunRetentionMs = 7 * kDayMs;
 constexpr std::int64_t kForgetLateMs = 2 * kHourMs;  // the longest lease and the index's slack
 

@@ -9,8 +9,6 @@
 namespace once {
 namespace {
 
-constexpr std::int64_t kSkewMs = 1000;
-
 void Complete(LedgerStory& story, const std::string& key, const BeginWith& with = {}) {
   story.Apply(SettleAs(story.Apply(BeginKey(key, with)), COMPLETED, "made"));
 }

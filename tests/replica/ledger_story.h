@@ -11,15 +11,14 @@
 #include "replica/ledger/ledger.h"
 #include "simulator/memory_store.h"
 #include "simulator/virtual_scheduler.h"
+#include "tests/replica/spans.h"
 
 namespace once {
 
 using Kind = Answer::Kind;
 
 inline constexpr std::int64_t kStartMs = 1'700'000'000'000;
-inline constexpr std::int64_t kSecondMs = 1000;
-inline constexpr std::int64_t kHourMs = 3'600'000;
-inline constexpr std::int64_t kDayMs = 24 * kHourMs;
+inline constexpr std::int64_t kSkewMs = 1000;  // as LedgerOptions has it
 
 inline SlotRef SlotOfKey(const std::string& key, const std::string& endpoint = "pay") {
   SlotRef slot;

@@ -15,10 +15,10 @@
 namespace once {
 namespace {
 
-using Model = std::map<std::string, std::optional<std::string>>;
+using BatchModel = std::map<std::string, std::optional<std::string>>;
 
-Model Ops(const KvBatch& batch) {
-  Model ops;
+BatchModel Ops(const KvBatch& batch) {
+  BatchModel ops;
   for (const KvOp op : batch.ops()) {
     const bool fresh =
         ops.emplace(std::string(op.key), std::optional<std::string>(op.value)).second;
@@ -28,8 +28,8 @@ Model Ops(const KvBatch& batch) {
   return ops;
 }
 
-Model Changes(const std::vector<OverlaidView::Change>& range) {
-  Model changes;
+BatchModel Changes(const std::vector<OverlaidView::Change>& range) {
+  BatchModel changes;
   for (const auto& change : range) changes.emplace(change.key, change.value);
   return changes;
 }
@@ -44,7 +44,7 @@ TEST(OpenBatch, TheLastOfAKeyCounts) {
   EXPECT_FALSE(open.Find("a")->value);
   EXPECT_EQ(open.Find("b")->value, "3");
   EXPECT_FALSE(open.Find("c"));
-  EXPECT_EQ(Ops(open.Take()), (Model{{"a", std::nullopt}, {"b", "3"}}));
+  EXPECT_EQ(Ops(open.Take()), (BatchModel{{"a", std::nullopt}, {"b", "3"}}));
   EXPECT_TRUE(open.empty());
   EXPECT_FALSE(open.Find("a"));
 }
@@ -68,7 +68,7 @@ TEST(OpenBatch, ReplacedBytesDoNotPileUp) {
   for (int i = 0; i < 200; ++i) open.Put("large", large + std::to_string(i));
   EXPECT_EQ(open.Find("kept")->value, "there");
   const KvBatch batch = open.Take();
-  EXPECT_EQ(Ops(batch), (Model{{"kept", "there"}, {"large", large + "199"}}));
+  EXPECT_EQ(Ops(batch), (BatchModel{{"kept", "there"}, {"large", large + "199"}}));
   EXPECT_LT(batch.bytes().size(), 2 * large.size());
 }
 
@@ -76,7 +76,7 @@ TEST(OpenBatch, ReplacedBytesDoNotPileUp) {
 RC_GTEST_PROP(OpenBatch, IsAMapOfTheLastChanges, (std::uint64_t seed)) {
   Random random(seed);
   OpenBatch open;
-  Model model;
+  BatchModel model;
   const auto key = [&random] {
     return std::string(1 + random.Below(3), 'a') + "bc"[random.Below(2)];
   };
@@ -111,7 +111,7 @@ RC_GTEST_PROP(OpenBatch, IsAMapOfTheLastChanges, (std::uint64_t seed)) {
         std::string to = key();
         if (to < from) std::swap(from, to);
         RC_ASSERT(Changes(open.Range(from, to)) ==
-                  Model(model.lower_bound(from), model.lower_bound(to)));
+                  BatchModel(model.lower_bound(from), model.lower_bound(to)));
         break;
       }
       default:

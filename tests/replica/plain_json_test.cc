@@ -14,7 +14,7 @@ namespace once {
 namespace {
 
 // White space before it: so that it is read.
-std::string Read(const std::string& document) {
+std::string AsRead(const std::string& document) {
   return Canonicalize(" " + document).text.value_or("");
 }
 
@@ -24,7 +24,7 @@ TEST(PlainJson, WhatMostEncodersWrite) {
         "-7", "123456789012345", "true", "false", "null", R"([1,[2,{"a":null}],"b c~!"])",
         R"({"":0,"A":1,"a":2,"ab":3})", "[[[[[[[[1]]]]]]]]"}) {
     EXPECT_TRUE(IsPlainCanonical(document)) << document;
-    EXPECT_EQ(Read(document), document);
+    EXPECT_EQ(AsRead(document), document);
   }
 }
 
@@ -79,7 +79,7 @@ RC_GTEST_PROP(PlainJson, CM_06_PlainIsCanonical, (std::uint64_t seed)) {
     std::string document;
     for (auto left = 1 + random.Below(7); left > 0; --left)
       document += pieces[random.Below(pieces.size())];
-    if (IsPlainCanonical(document)) RC_ASSERT(Read(document) == document);
+    if (IsPlainCanonical(document)) RC_ASSERT(AsRead(document) == document);
   }
 }
 

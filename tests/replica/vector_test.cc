@@ -9,7 +9,7 @@
 namespace once {
 namespace {
 
-using Model = std::map<Stream, std::uint64_t>;
+using VectorModel = std::map<Stream, std::uint64_t>;
 
 std::vector<Vector::Entry> AnyEntries() {
   const auto size = *rc::gen::inRange(0, 60);  // on both sides of where it searches otherwise
@@ -28,7 +28,7 @@ Stream AnyStream() {
 }
 
 // As PROTOCOL.md says it.
-std::uint64_t KnownUptoByModel(const Model& model, const Stream& stream) {
+std::uint64_t KnownUptoByModel(const VectorModel& model, const Stream& stream) {
   if (const auto at = model.find(stream); at != model.end()) return at->second;
   const auto closed = model.find({stream.first, 0});
   const bool is_closed =
@@ -39,7 +39,7 @@ std::uint64_t KnownUptoByModel(const Model& model, const Stream& stream) {
 TEST(Vector, HoldsWhatAMapHoldsWhateverTheOrderAndTheLastOfAStreamCounts) {
   EXPECT_TRUE(rc::check([] {
     const auto entries = AnyEntries();
-    Model model;
+    VectorModel model;
     for (const auto& [stream, sequence] : entries) model[stream] = sequence;
     Vector vector(entries);
     const auto same = [&] {
@@ -62,7 +62,7 @@ TEST(Vector, HoldsWhatAMapHoldsWhateverTheOrderAndTheLastOfAStreamCounts) {
 TEST(Vector, KnowsAStreamByItsEntryOrByWhatClosesIt) {
   EXPECT_TRUE(rc::check([] {
     const auto entries = AnyEntries();
-    Model model;
+    VectorModel model;
     for (const auto& [stream, sequence] : entries) model[stream] = sequence;
     const Stream stream = AnyStream();
     RC_ASSERT(KnownUpto(Vector(entries), stream) == KnownUptoByModel(model, stream));

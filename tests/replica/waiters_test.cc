@@ -8,7 +8,7 @@
 namespace once {
 namespace {
 
-using Names = std::vector<std::string>;
+using Woken = std::vector<std::string>;
 
 class WaitersTest : public testing::Test {
  protected:
@@ -17,7 +17,7 @@ class WaitersTest : public testing::Test {
   }
   VirtualScheduler scheduler_;
   Waiters waiters_{scheduler_};
-  Names woken_;
+  Woken woken_;
 };
 
 TEST_F(WaitersTest, WakesThoseOfTheSlotInOrderOfArrival) {
@@ -25,7 +25,7 @@ TEST_F(WaitersTest, WakesThoseOfTheSlotInOrderOfArrival) {
   Join("other", 100, "stranger");
   Join("s", 50, "second");
   waiters_.Wake("s");
-  EXPECT_EQ(woken_, (Names{"first", "second"}));
+  EXPECT_EQ(woken_, (Woken{"first", "second"}));
   EXPECT_EQ(waiters_.size(), 1u);
   EXPECT_EQ(scheduler_.timers(), 1u) << "their timers went with them";
 }
@@ -33,25 +33,25 @@ TEST_F(WaitersTest, WakesThoseOfTheSlotInOrderOfArrival) {
 TEST_F(WaitersTest, EachIsWokenOnce) {
   Join("s", 10, "waiter");
   scheduler_.RunFor(10);
-  EXPECT_EQ(woken_, Names{"waiter"});
+  EXPECT_EQ(woken_, Woken{"waiter"});
   waiters_.Wake("s");
   scheduler_.RunFor(100);
-  EXPECT_EQ(woken_, Names{"waiter"});
+  EXPECT_EQ(woken_, Woken{"waiter"});
 }
 
 TEST_F(WaitersTest, OneThatJoinsAgainFromInsideWaitsForTheNextWake) {
   waiters_.Join("s", 100, [this] { Join("s", 100, "again"); });
   waiters_.Wake("s");
-  EXPECT_EQ(woken_, Names{});
+  EXPECT_EQ(woken_, Woken{});
   waiters_.Wake("s");
-  EXPECT_EQ(woken_, Names{"again"});
+  EXPECT_EQ(woken_, Woken{"again"});
 }
 
 TEST_F(WaitersTest, WakeAllLeavesNobody) {
   Join("a", 100, "a");
   Join("b", 100, "b");
   waiters_.WakeAll();
-  EXPECT_EQ(woken_, (Names{"a", "b"}));
+  EXPECT_EQ(woken_, (Woken{"a", "b"}));
   EXPECT_EQ(waiters_.size(), 0u);
   EXPECT_EQ(scheduler_.timers(), 0u);
 }
