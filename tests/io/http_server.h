@@ -57,9 +57,13 @@ class EchoService : public HttpService {
 class HttpServer {
  public:
   explicit HttpServer(Limits limits = {}, TlsContext* tls = nullptr) : limits_(limits) {
-    thread_ = std::thread([this] { context_.run(); });
+    thread_ = std::thread([this] {
+      context_->run();
+      work_.reset();
+      context_.reset();  // with what is left of connections
+    });
     Run([&] {  // a listener lives on one thread
-      auto opened = HttpListener::Open(context_, {"127.0.0.1", 0, limits_, tls}, echo);
+      auto opened = HttpListener::Open(*context_, {"127.0.0.1", 0, limits_, tls}, echo);
       listener_ = std::move(std::get<0>(opened));
     });
   }
@@ -68,7 +72,7 @@ class HttpServer {
       echo.held.clear();
       echo.sink.reset();
       listener_.reset();
-      context_.stop();
+      context_->stop();
     });
     thread_.join();
   }
@@ -78,7 +82,7 @@ class HttpServer {
   auto Run(Action action) -> decltype(action()) {
     std::packaged_task<decltype(action())()> task(std::move(action));
     auto result = task.get_future();
-    boost::asio::post(context_, [&task] { task(); });
+    boost::asio::post(*context_, [&task] { task(); });
     return result.get();
   }
   /// Asks on the listener's thread until `condition` holds; false after ten seconds of asking.
@@ -123,9 +127,9 @@ class HttpServer {
   EchoService echo;
 
  private:
-  boost::asio::io_context context_{1};
-  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_{
-      context_.get_executor()};
+  using Context = boost::asio::io_context;
+  std::unique_ptr<Context> context_ = std::make_unique<Context>(1);
+  boost::asio::executor_work_guard<Context::executor_type> work_{context_->get_executor()};
   const Limits limits_;
   std::unique_ptr<HttpListener> listener_;
   bool stopped_ = false;  // on the thread
