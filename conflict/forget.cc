@@ -1,7 +1,6 @@
 #include "conflict/forget.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <vector>
 
 #include "conflict/survivor.h"
@@ -15,25 +14,11 @@ std::int64_t HorizonMs(std::int64_t now_ms, std::int64_t skew_ms, std::int64_t g
   return SaturatingAdd(SaturatingAdd(now_ms, -skew_ms), -grace_ms);
 }
 
-std::int64_t EndOfOpen(const Claim& claim) {
-  switch (claim.state()) {
-    case PENDING:
-      return RetainedUntil(claim.lease_until_ms(), claim.retention_ms());
-    case RETRYABLE:
-    case SUPERSEDED:
-      return claim.expires_ms();
-    case RELEASED:
-      return std::max(claim.finalised_ms(), claim.lease_until_ms());
-    default:
-      return kNeverMs;
-  }
-}
-
 /// The claims whose end is at or before `horizon_ms`, in no particular order.
 std::vector<const Claim*> EndedBy(std::int64_t horizon_ms, const Slot& slot) {
   std::vector<const Claim*> claims;
   for (const Claim& claim : slot.claims()) {
-    if (!IsFinal(claim) && Past(EndOfOpen(claim), horizon_ms)) claims.push_back(&claim);
+    if (!IsFinal(claim) && Past(EndOf(claim), horizon_ms)) claims.push_back(&claim);
   }
   for (const Component& component : Components(slot)) {
     if (!Past(component.expires_ms, horizon_ms)) continue;
@@ -53,11 +38,26 @@ void DropLossesWithoutClaim(Slot& slot) {
 
 }  // namespace
 
-bool MayForget(const Slot& slot, std::int64_t now_ms, std::int64_t skew_ms, std::int64_t grace_ms,
-               bool covered_by_all) {
-  if (!covered_by_all) return false;
-  const auto going = EndedBy(HorizonMs(now_ms, skew_ms, grace_ms), slot);
-  return going.size() == static_cast<std::size_t>(slot.claims_size());
+std::int64_t EndOf(const Claim& claim) {
+  switch (claim.state()) {
+    case PENDING:
+      return RetainedUntil(claim.lease_until_ms(), claim.retention_ms());
+    case COMPLETED:
+    case TERMINAL_FAILURE:
+    case RETRYABLE:
+    case SUPERSEDED:
+      return claim.expires_ms();
+    case RELEASED:
+      return std::max(claim.finalised_ms(), claim.lease_until_ms());
+    default:
+      return kNeverMs;
+  }
+}
+
+std::int64_t LatestEnd(const Slot& slot) {
+  std::int64_t end_ms = 0;
+  for (const Claim& claim : slot.claims()) end_ms = std::max(end_ms, EndOf(claim));
+  return end_ms;
 }
 
 int Forget(Slot& slot, std::int64_t now_ms, std::int64_t skew_ms, std::int64_t grace_ms,

@@ -16,13 +16,15 @@
 
 namespace once {
 
-/// True when every claim of the slot may go, and so the slot itself. `covered_by_all` says that
-/// every member's version vector covers all that the slot holds; without that nothing goes.
-bool MayForget(const Slot& slot, std::int64_t now_ms, std::int64_t skew_ms, std::int64_t grace_ms,
-               bool covered_by_all);
+/// When the claim by itself ends, whatever others its component holds; kNeverMs for never.
+std::int64_t EndOf(const Claim& claim);
+
+/// When the last claim of the slot ends.
+std::int64_t LatestEnd(const Slot& slot);
 
 /// Removes the claims that may go, and the losses of claims that the slot no longer holds. Returns
-/// how many claims went.
+/// how many claims went. `covered_by_all` says that every member's version vector covers all that
+/// the slot holds; without that nothing goes.
 int Forget(Slot& slot, std::int64_t now_ms, std::int64_t skew_ms, std::int64_t grace_ms,
            bool covered_by_all);
 

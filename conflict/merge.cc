@@ -76,18 +76,4 @@ Merged MergeClaim(Slot& into, const Claim& claim) {
   return advances ? Merged::kAdvanced : Merged::kUnchanged;
 }
 
-SlotMerge MergeSlot(Slot& into, const Slot& from) {
-  SlotMerge merge;
-  merge.same_slot = into.surface() == from.surface() && into.tenant() == from.tenant() &&
-                    into.endpoint() == from.endpoint() && into.key() == from.key();
-  if (!merge.same_slot) return merge;
-  for (const Claim& claim : from.claims()) {
-    const Merged merged = MergeClaim(into, claim);
-    if (merged == Merged::kAdded) ++merge.added;
-    if (merged == Merged::kAdvanced) ++merge.advanced;
-    if (merged == Merged::kCollision) ++merge.collided;
-  }
-  return merge;
-}
-
 }  // namespace once

@@ -30,19 +30,4 @@ enum class Merged {
 /// final state under another version is no collision.
 Merged MergeClaim(Slot& into, const Claim& claim);
 
-/// How many claims of the other slot had each outcome.
-struct SlotMerge {
-  bool same_slot = false;  // false: another surface, tenant, endpoint or key; nothing was merged
-  int added = 0;
-  int advanced = 0;
-  int collided = 0;
-
-  bool Changed() const { return added + advanced + collided > 0; }
-};
-
-/// Joins the claims of `from` into the slot. Losses are not merged: they are the home region's own
-/// mark of what it has counted and cancelled, and nobody else's statement about that counts. The
-/// format and the place in the expiry index are local too.
-SlotMerge MergeSlot(Slot& into, const Slot& from);
-
 }  // namespace once

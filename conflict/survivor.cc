@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "conflict/window.h"
 #include "conflict/mutation.h"
+#include "conflict/window.h"
 
 namespace once {
 namespace {
@@ -32,8 +32,8 @@ void Decide(Component& component) {
   component.survivor = success != component.members.end() ? *success : component.members.front();
   if (MutationOn("highest-run-id")) component.survivor = component.members.back();
   for (const Claim* claim : component.members) {
-    if (claim == component.survivor) continue;
-    (claim->state() == COMPLETED ? component.losers : component.yielded).push_back(claim);
+    if (claim != component.survivor && claim->state() == COMPLETED)
+      component.losers.push_back(claim);
   }
 }
 
@@ -56,11 +56,6 @@ bool IsLowerRunId(std::string_view a, std::string_view b) {
   return a < b;
 }
 
-std::string_view LowestRunId(std::span<const std::string_view> run_ids) {
-  const auto lowest = std::min_element(run_ids.begin(), run_ids.end(), IsLowerRunId);
-  return lowest == run_ids.end() ? std::string_view() : *lowest;
-}
-
 std::vector<Component> Components(const Slot& slot) {
   constexpr std::size_t kNone = static_cast<std::size_t>(-1);
   std::vector<Component> components;
@@ -73,8 +68,7 @@ std::vector<Component> Components(const Slot& slot) {
                        window.starts_ms < components[open].expires_ms &&
                        !(MutationOn("pairwise-merge") && components[open].members.size() > 1);
     if (!joins) {
-      components.emplace_back().starts_ms = window.starts_ms;
-      components.back().expires_ms = window.expires_ms;
+      components.emplace_back().expires_ms = window.expires_ms;
       if (!window.Empty()) open = components.size() - 1;
     }
     Component& component = joins ? components[open] : components.back();

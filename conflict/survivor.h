@@ -14,7 +14,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string_view>
 #include <vector>
 
@@ -22,23 +21,17 @@
 
 namespace once {
 
-/// Claims that contend with each other. Each member is the survivor, a loser or yielded, and only
-/// one of these. Every vector is ordered by run_id.
+/// Claims that contend with each other. A member that is neither the survivor nor a loser is a
+/// terminal failure that yielded: it is only redirected. Every vector is ordered by run_id.
 struct Component {
   std::vector<const Claim*> members;
-  const Claim* survivor = nullptr;    // never null
-  std::vector<const Claim*> losers;   // successes that did not survive: cancelled and counted
-  std::vector<const Claim*> yielded;  // terminal failures that did not survive: only redirected
-  std::int64_t starts_ms = 0;         // earliest window start
-  std::int64_t expires_ms = 0;        // latest window end; the survivor answers until then
+  const Claim* survivor = nullptr;   // never null
+  std::vector<const Claim*> losers;  // successes that did not survive: cancelled and counted
+  std::int64_t expires_ms = 0;       // latest window end; the survivor answers until then
 };
 
 /// The order that decides: bytewise, over any bytes, a prefix before its extensions.
 bool IsLowerRunId(std::string_view a, std::string_view b);
-
-/// The survivor among runs that all overlap and all succeeded. Accepts any strings, whoever minted
-/// them. Empty for no runs at all.
-std::string_view LowestRunId(std::span<const std::string_view> run_ids);
 
 /// All components of the slot's final claims, earliest first.
 std::vector<Component> Components(const Slot& slot);

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "conflict/survivor.h"
 #include "conflict/mutation.h"
+#include "conflict/survivor.h"
 
 namespace once {
 namespace {
@@ -32,7 +32,7 @@ std::string RegionPair(std::string_view a, std::string_view b) {
   return pair;
 }
 
-std::vector<Loss> NewLosses(const Slot& slot, std::string_view region, std::int64_t now_ms) {
+std::vector<Loss> NewLosses(const Slot& slot, std::string_view region) {
   std::vector<Loss> losses;
   if (slot.claims_size() < 2) return losses;
   for (const Component& component : Components(slot)) {
@@ -42,7 +42,6 @@ std::vector<Loss> NewLosses(const Slot& slot, std::string_view region, std::int6
       loss.set_run_id(loser->run_id());
       loss.set_first_winner(component.survivor->run_id());
       loss.set_region_pair(RegionPair(loser->region(), component.survivor->region()));
-      loss.set_counted_ms(now_ms);
     }
   }
   std::sort(losses.begin(), losses.end(),

@@ -4,7 +4,6 @@
 // losers.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,7 +19,7 @@ std::string RegionPair(std::string_view a, std::string_view b);
 /// The losers whose home is `region` and that the slot has not recorded, ordered by run_id, each
 /// with the survivor and region pair seen now. The caller cancels and counts each of them and
 /// records them in the same durable write.
-std::vector<Loss> NewLosses(const Slot& slot, std::string_view region, std::int64_t now_ms);
+std::vector<Loss> NewLosses(const Slot& slot, std::string_view region);
 
 /// Adds the marks and returns how many were new. A run that already has one keeps it as first seen.
 /// The slot's losses stay ordered by run_id, each run once.

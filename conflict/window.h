@@ -60,10 +60,4 @@ inline Window WindowOf(const Claim& claim) {
   return {claim.taken_up_ms(), claim.expires_ms()};
 }
 
-/// True when some instant lies in both. Windows that only touch do not overlap, and an empty one
-/// overlaps nothing.
-inline bool Overlaps(const Window& a, const Window& b) {
-  return !a.Empty() && !b.Empty() && a.starts_ms < b.expires_ms && b.starts_ms < a.expires_ms;
-}
-
 }  // namespace once

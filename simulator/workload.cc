@@ -4,8 +4,8 @@
 #include <array>
 #include <memory>
 
+#include "conflict/forget.h"
 #include "replica/api/digest.h"
-#include "replica/ledger/claims.h"
 #include "simulator/story_of_key.h"
 
 namespace once {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "conflict/forget.h"
 #include "conflict/mutation.h"
-#include "replica/ledger/claims.h"
 
 namespace once {
 namespace {

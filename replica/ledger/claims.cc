@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "conflict/forget.h"
 #include "conflict/mutation.h"
 #include "conflict/survivor.h"
 #include "conflict/window.h"
@@ -17,11 +18,10 @@ bool SameRequest(const Claim& claim, const Begin& begin) {
          claim.fingerprint() == begin.fingerprint();
 }
 
-// An open claim can still become a result: pending, or retryable while its retention lasts.
+// An open claim can still become a result: pending or retryable, and not at its end.
 bool Open(const Claim& claim, std::int64_t now_ms, std::int64_t skew_ms) {
-  if (claim.state() == PENDING)
-    return AnswersAt(RetainedUntil(claim.lease_until_ms(), claim.retention_ms()), now_ms, skew_ms);
-  return claim.state() == RETRYABLE && AnswersAt(claim.expires_ms(), now_ms, skew_ms);
+  return (claim.state() == PENDING || claim.state() == RETRYABLE) &&
+         AnswersAt(EndOf(claim), now_ms, skew_ms);
 }
 
 void TakeUp(Claim& claim, const Begin& begin, std::int64_t now_ms, std::uint64_t fence,
@@ -186,20 +186,6 @@ Claim* FindClaim(Slot& slot, std::string_view run_id) {
   for (Claim& claim : *slot.mutable_claims())
     if (claim.run_id() == run_id) return &claim;
   return nullptr;
-}
-
-std::int64_t EndOf(const Claim& claim) {
-  if (claim.state() == PENDING) return RetainedUntil(claim.lease_until_ms(), claim.retention_ms());
-  if (claim.state() == RELEASED) return std::max(claim.finalised_ms(), claim.lease_until_ms());
-  // A state that this build does not know is kept, as Forget keeps it.
-  if (!IsFinal(claim) && claim.state() != RETRYABLE && claim.state() != SUPERSEDED) return kNeverMs;
-  return claim.expires_ms();
-}
-
-std::int64_t LatestEnd(const Slot& slot) {
-  std::int64_t end_ms = 0;
-  for (const Claim& claim : slot.claims()) end_ms = std::max(end_ms, EndOf(claim));
-  return end_ms;
 }
 
 }  // namespace once

@@ -70,9 +70,4 @@ bool RestartLeases(Slot& slot, const ClaimRules& rules);
 /// The claim with that run id, or null.
 Claim* FindClaim(Slot& slot, std::string_view run_id);
 
-/// When the claim by itself ends, as Forget sees it; kNeverMs for never.
-std::int64_t EndOf(const Claim& claim);
-/// When the last claim of the slot ends.
-std::int64_t LatestEnd(const Slot& slot);
-
 }  // namespace once

@@ -35,7 +35,7 @@ Claim Summary(const Claim& claim) {
 // Nobody came back for it in time, and a begin may have made another claim since.
 bool IsAbandoned(const Claim& claim, std::int64_t now_ms, std::int64_t skew_ms) {
   return claim.state() == PENDING && !MutationOn("abandoned-completed") &&
-         !AnswersAt(RetainedUntil(claim.lease_until_ms(), claim.retention_ms()), now_ms, skew_ms);
+         !AnswersAt(EndOf(claim), now_ms, skew_ms);
 }
 
 // Whom a claim that gave way points at; empty for any other.

@@ -1,6 +1,7 @@
 // Many regions, one survivor: merging what others say, and dealing with one's own losers.
 #include <algorithm>
 
+#include "conflict/forget.h"
 #include "conflict/merge.h"
 #include "conflict/mutation.h"
 #include "conflict/supersede.h"
@@ -58,9 +59,7 @@ void Ledger::MergeClaimChange(const Change& change, const Stamp& stamp, Answer& 
   const Merged merged = MergeClaim(*slot, change.claim());
   if (change.claim().region() == options_.region)
     TakeBack(hash, *slot, change.claim(), merged != Merged::kUnchanged, stamp);
-  if (merged == Merged::kUnchanged && !fresh &&
-      NewLosses(*slot, options_.region, stamp.now_ms).empty())
-    return;
+  if (merged == Merged::kUnchanged && !fresh && NewLosses(*slot, options_.region).empty()) return;
   // Dirty before anything can throw: what memory shows must reach the disk.
   fresh ? Index(*slot, hash, stamp.now_ms) : Reindex(*slot, hash, stamp.now_ms);
   tables_.Touch(hash);
@@ -113,7 +112,7 @@ void Ledger::Reconcile(const std::string& hash, Slot& slot, const Stamp& stamp, 
     for (const Claim& claim : slot.claims())
       if (claim.region() == options_.region && claim.state() == SUPERSEDED)
         tables_.ShipClaim(hash, claim.run_id());
-  for (const Loss& loss : NewLosses(slot, options_.region, stamp.now_ms)) {
+  for (const Loss& loss : NewLosses(slot, options_.region)) {
     Lose(hash, slot, loss, stamp, answer);
     // Before the next one, which may throw.
     if (!MutationOn("losses-not-persisted")) RecordLosses(slot, {loss});

@@ -34,8 +34,7 @@ std::vector<Slot> Trees(const std::vector<Claim>& claims, const std::vector<int>
     const auto rights = Trees(claims, order, cut, to);
     for (const Slot& left : lefts) {
       for (const Slot& right : rights) {
-        trees.push_back(left);
-        MergeSlot(trees.back(), right);
+        trees.push_back(Join(left, right));
       }
     }
   }
@@ -120,7 +119,7 @@ TEST(Arrival, OW_MR_05_EveryOrderCountsEachLoserOnceAtHome) {
         Slot slot = EmptySlot();
         for (int at : order) {
           MergeClaim(slot, claims[at]);
-          const auto losses = NewLosses(slot, home.region(), 5);
+          const auto losses = NewLosses(slot, home.region());
           RecordLosses(slot, losses);
           for (const Loss& loss : losses) counted.insert(loss.run_id());
         }

@@ -19,9 +19,7 @@ constexpr std::int64_t kGraceMs = 100;
 void ExpectGoesAt(const Claim& claim, std::int64_t end_ms) {
   Slot slot = SlotOf({claim});
   const std::int64_t at_ms = end_ms + kSkewMs + kGraceMs;
-  EXPECT_FALSE(MayForget(slot, at_ms - 1, kSkewMs, kGraceMs, true));
   EXPECT_EQ(Forget(slot, at_ms - 1, kSkewMs, kGraceMs, true), 0);
-  EXPECT_TRUE(MayForget(slot, at_ms, kSkewMs, kGraceMs, true));
   EXPECT_EQ(Forget(slot, at_ms, kSkewMs, kGraceMs, true), 1);
   EXPECT_EQ(slot.claims_size(), 0);
 }
@@ -41,14 +39,13 @@ TEST(Forget, EachStateGoesAtItsEndPlusSkewPlusGrace) {
 
 TEST(Forget, NothingGoesThatAMemberMayBeMissing) {
   Slot slot = SlotOf({Success("a", "eu", 0, 24), Pending("b", "us", 0, 10)});
-  EXPECT_FALSE(MayForget(slot, 10'000, kSkewMs, kGraceMs, false));
   EXPECT_EQ(Forget(slot, 10'000, kSkewMs, kGraceMs, false), 0);
   EXPECT_EQ(slot.claims_size(), 2);
 }
 
 TEST(Forget, AComponentGoesAsAWholeAtItsLatestExpiry) {
   Slot slot = SlotOf({Success("a", "eu", 0, 24), Success("b", "us", 20, 44)});
-  RecordLosses(slot, NewLosses(slot, "us", 30));
+  RecordLosses(slot, NewLosses(slot, "us"));
   EXPECT_EQ(Forget(slot, 44 + 104, kSkewMs, kGraceMs, true), 0);
   EXPECT_EQ(slot.losses_size(), 1);
   EXPECT_EQ(Forget(slot, 44 + 105, kSkewMs, kGraceMs, true), 2);
@@ -58,9 +55,8 @@ TEST(Forget, AComponentGoesAsAWholeAtItsLatestExpiry) {
 TEST(Forget, AnOldGenerationGoesAndALaterOneStaysWithItsLosses) {
   Slot slot = SlotOf({Success("c", "eu", 0, 24), Success("d", "us", 0, 24),
                       Success("a", "eu", 100, 124), Success("b", "us", 100, 124)});
-  RecordLosses(slot, NewLosses(slot, "us", 110));
+  RecordLosses(slot, NewLosses(slot, "us"));
   ASSERT_EQ(slot.losses_size(), 2);
-  EXPECT_FALSE(MayForget(slot, 130, kSkewMs, kGraceMs, true));
   EXPECT_EQ(Forget(slot, 130, kSkewMs, kGraceMs, true), 2);
   ASSERT_EQ(slot.claims_size(), 2);
   EXPECT_EQ(slot.claims(0).run_id(), "a");
@@ -85,10 +81,6 @@ TEST(Forget, ASupersededMarkerGoesWithItsWinner) {
   ASSERT_EQ(Supersede(slot, "eu", 26, kSkewMs), 1);
   EXPECT_EQ(Forget(slot, 24 + 104, kSkewMs, kGraceMs, true), 0);
   EXPECT_EQ(Forget(slot, 24 + 105, kSkewMs, kGraceMs, true), 2);
-}
-
-TEST(Forget, AnEmptySlotMayGo) {
-  EXPECT_TRUE(MayForget(EmptySlot(), 0, kSkewMs, kGraceMs, true));
 }
 
 }  // namespace

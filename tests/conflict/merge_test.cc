@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "conflict/survivor.h"
 #include "tests/conflict/story.h"
 
 namespace once {
@@ -126,59 +125,6 @@ TEST(Merge, AFinalStateRepeatedUnderAnotherVersionIsNoCollision) {
   Slot other = SlotOf({again});
   EXPECT_EQ(MergeClaim(other, done), Merged::kAdvanced);
   EXPECT_EQ(slot.SerializeAsString(), other.SerializeAsString());
-}
-
-TEST(Merge, SlotsJoinTheirClaimsAndSayWhatHappened) {
-  Claim renewed = Pending("b", "us", 0, 20);
-  renewed.set_version(2);
-  Claim forged = Success("c", "ap", 0, 24);
-  forged.set_fingerprint("other");
-  Slot into = SlotOf({Pending("b", "us", 0, 10), Success("c", "ap", 0, 24)});
-  const Slot from = SlotOf({Success("a", "eu", 0, 24), renewed, forged});
-  const SlotMerge merge = MergeSlot(into, from);
-  EXPECT_TRUE(merge.same_slot);
-  EXPECT_EQ(merge.added, 1);
-  EXPECT_EQ(merge.advanced, 1);
-  EXPECT_EQ(merge.collided, 1);
-  EXPECT_TRUE(merge.Changed());
-  EXPECT_EQ(into.claims_size(), 3);
-  EXPECT_FALSE(MergeSlot(into, into).Changed());
-}
-
-TEST(Merge, LossesAreTheHomeRegionsOwn) {
-  Slot into = SlotOf({Success("a", "eu", 0, 24)});
-  into.add_losses()->set_run_id("mine");
-  Slot from = SlotOf({Success("b", "us", 0, 24)});
-  from.add_losses()->set_run_id("theirs");
-  from.set_indexed_ms(77);
-  MergeSlot(into, from);
-  ASSERT_EQ(into.losses_size(), 1);
-  EXPECT_EQ(into.losses(0).run_id(), "mine");
-  EXPECT_EQ(into.indexed_ms(), 0);
-}
-
-TEST(Merge, S_43_SlotsOfTwoTenantsStayIndependent) {
-  Slot acme = SlotOf({Success("b", "eu", 0, 24)});
-  Slot other = SlotOf({Success("a", "us", 0, 24)});
-  other.set_tenant("other");
-  const SlotMerge merge = MergeSlot(acme, other);
-  EXPECT_FALSE(merge.same_slot);
-  EXPECT_FALSE(merge.Changed());
-  EXPECT_EQ(RunIdOf(SurvivorAt(acme, 1, 0)), "b");
-  EXPECT_EQ(RedirectOf(acme, "b"), nullptr);
-  EXPECT_EQ(RunIdOf(SurvivorAt(other, 1, 0)), "a");
-}
-
-TEST(Merge, EveryPartOfTheTupleSeparatesSlots) {
-  for (int part = 0; part < 3; ++part) {
-    Slot from = SlotOf({Success("a", "us", 0, 24)});
-    if (part == 0) from.set_surface(1);
-    if (part == 1) from.set_endpoint("POST /v1/other");
-    if (part == 2) from.set_key("order-2");
-    Slot into = EmptySlot();
-    EXPECT_FALSE(MergeSlot(into, from).same_slot) << part;
-    EXPECT_EQ(into.claims_size(), 0) << part;
-  }
 }
 
 }  // namespace

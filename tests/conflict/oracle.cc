@@ -57,7 +57,7 @@ Verdict NaiveVerdict(const std::vector<Claim>& claims) {
     for (int at : group) {
       const std::string& run_id = claims[at].run_id();
       if (run_id == winner) continue;
-      (claims[at].state() == COMPLETED ? verdict.losers : verdict.yielded).insert(run_id);
+      if (claims[at].state() == COMPLETED) verdict.losers.insert(run_id);
       verdict.redirects[run_id] = winner;
     }
   }
@@ -69,7 +69,6 @@ Verdict VerdictOf(const Slot& slot) {
   for (const Component& component : Components(slot)) {
     verdict.survivors.insert(component.survivor->run_id());
     for (const Claim* claim : component.losers) verdict.losers.insert(claim->run_id());
-    for (const Claim* claim : component.yielded) verdict.yielded.insert(claim->run_id());
   }
   for (const Claim& claim : slot.claims()) {
     const Claim* winner = RedirectOf(slot, claim.run_id());

@@ -17,8 +17,7 @@ namespace once {
 struct Verdict {
   std::set<std::string> survivors;
   std::set<std::string> losers;
-  std::set<std::string> yielded;
-  std::map<std::string, std::string> redirects;  // of losers and yielded
+  std::map<std::string, std::string> redirects;  // of losers, and of failures that yielded
 
   bool operator==(const Verdict&) const = default;
 };

@@ -65,6 +65,12 @@ inline Slot SlotOf(const std::vector<Claim>& claims) {
   return slot;
 }
 
+/// What two regions know of one slot, joined as frames join it: claim by claim.
+inline Slot Join(Slot a, const Slot& b) {
+  for (const Claim& claim : b.claims()) MergeClaim(a, claim);
+  return a;
+}
+
 /// Every order of 0 .. count - 1.
 inline std::vector<std::vector<int>> Orders(int count) {
   std::vector<int> order(count);

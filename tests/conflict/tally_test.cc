@@ -14,33 +14,32 @@ namespace {
 
 TEST(Tally, OW_MR_05_OnlyTheLosersHomeCounts) {
   const Slot slot = SlotOf({Success("a", "us", 0, 24), Success("b", "eu", 1, 25)});
-  EXPECT_TRUE(NewLosses(slot, "us", 30).empty());
-  EXPECT_TRUE(NewLosses(slot, "ap", 30).empty());
-  const auto losses = NewLosses(slot, "eu", 30);
+  EXPECT_TRUE(NewLosses(slot, "us").empty());
+  EXPECT_TRUE(NewLosses(slot, "ap").empty());
+  const auto losses = NewLosses(slot, "eu");
   ASSERT_EQ(losses.size(), 1u);
   EXPECT_EQ(losses[0].run_id(), "b");
   EXPECT_EQ(losses[0].first_winner(), "a");
   EXPECT_EQ(losses[0].region_pair(), "eu|us");
-  EXPECT_EQ(losses[0].counted_ms(), 30);
 }
 
 TEST(Tally, OW_MR_05_RemergingCountsNothingAgain) {
   Slot slot = SlotOf({Success("a", "us", 0, 24), Success("b", "eu", 1, 25)});
-  EXPECT_EQ(RecordLosses(slot, NewLosses(slot, "eu", 30)), 1);
-  EXPECT_TRUE(NewLosses(slot, "eu", 31).empty());
+  EXPECT_EQ(RecordLosses(slot, NewLosses(slot, "eu")), 1);
+  EXPECT_TRUE(NewLosses(slot, "eu").empty());
   MergeClaim(slot, Success("a", "us", 0, 24));
   Slot restored;
   ASSERT_TRUE(restored.ParseFromString(slot.SerializeAsString()));
-  EXPECT_TRUE(NewLosses(restored, "eu", 32).empty());
+  EXPECT_TRUE(NewLosses(restored, "eu").empty());
 }
 
 TEST(Tally, OW_MR_05_ALaterLowerSurvivorChangesOnlyTheRedirect) {
   Slot slot = SlotOf({Success("b", "us", 0, 24), Success("c", "eu", 1, 25)});
-  const auto first = NewLosses(slot, "eu", 30);
+  const auto first = NewLosses(slot, "eu");
   RecordLosses(slot, first);
   MergeClaim(slot, Success("a", "ap", 2, 26));
-  EXPECT_TRUE(NewLosses(slot, "eu", 40).empty());
-  EXPECT_EQ(NewLosses(slot, "us", 40).size(), 1u);
+  EXPECT_TRUE(NewLosses(slot, "eu").empty());
+  EXPECT_EQ(NewLosses(slot, "us").size(), 1u);
   EXPECT_EQ(RunIdOf(RedirectOf(slot, "c")), "a");
   ASSERT_EQ(slot.losses_size(), 1);
   EXPECT_EQ(slot.losses(0).first_winner(), "b");
@@ -56,7 +55,7 @@ TEST(Tally, S_04_ThreeWaySplitHasTwoLosersInEveryOrder) {
       Slot slot = EmptySlot();
       for (int at : order) {
         MergeClaim(slot, claims[at]);
-        counted += RecordLosses(slot, NewLosses(slot, region, 30));
+        counted += RecordLosses(slot, NewLosses(slot, region));
       }
     }
     EXPECT_EQ(counted, 2);
@@ -66,13 +65,13 @@ TEST(Tally, S_04_ThreeWaySplitHasTwoLosersInEveryOrder) {
 TEST(Tally, YieldedAndSupersededClaimsAreNotCounted) {
   const Slot slot = SlotOf({Success("a", "us", 0, 24), Failure("b", "eu", 1, 25),
                             MakeClaim("c", "eu", SUPERSEDED, 1, 25), Retryable("d", "eu", 1, 25)});
-  EXPECT_TRUE(NewLosses(slot, "eu", 30).empty());
+  EXPECT_TRUE(NewLosses(slot, "eu").empty());
 }
 
 TEST(Tally, ARegionMayLoseAgainstItselfThroughABridge) {
   const Slot slot =
       SlotOf({Success("a", "eu", 0, 24), Success("b", "us", 23, 47), Success("c", "eu", 25, 49)});
-  const auto losses = NewLosses(slot, "eu", 50);
+  const auto losses = NewLosses(slot, "eu");
   ASSERT_EQ(losses.size(), 1u);
   EXPECT_EQ(losses[0].run_id(), "c");
   EXPECT_EQ(losses[0].region_pair(), "eu|eu");
@@ -82,18 +81,18 @@ TEST(Tally, MarksAreOrderedAndKeepWhatWasFirstSeen) {
   // Two generations: components come in order of time, marks in order of run_id.
   Slot slot = SlotOf({Success("c", "us", 0, 24), Success("d", "eu", 0, 24),
                       Success("a", "us", 30, 54), Success("b", "eu", 30, 54)});
-  const auto losses = NewLosses(slot, "eu", 60);
+  const auto losses = NewLosses(slot, "eu");
   ASSERT_EQ(losses.size(), 2u);
   EXPECT_EQ(losses[0].run_id(), "b");
   EXPECT_EQ(losses[1].run_id(), "d");
   EXPECT_EQ(RecordLosses(slot, {losses[1]}), 1);
   EXPECT_EQ(RecordLosses(slot, losses), 1);
   Loss rewritten = losses[0];
-  rewritten.set_counted_ms(99);
+  rewritten.set_first_winner("other");
   EXPECT_EQ(RecordLosses(slot, {rewritten}), 0);
   ASSERT_EQ(slot.losses_size(), 2);
   EXPECT_EQ(slot.losses(0).run_id(), "b");
-  EXPECT_EQ(slot.losses(0).counted_ms(), 60);
+  EXPECT_EQ(slot.losses(0).first_winner(), "a");
   EXPECT_EQ(slot.losses(1).run_id(), "d");
 }
 

@@ -5,20 +5,6 @@
 namespace once {
 namespace {
 
-TEST(Window, OverlapIsHalfOpen) {
-  EXPECT_TRUE(Overlaps({0, 24}, {23, 47}));
-  EXPECT_TRUE(Overlaps({23, 47}, {0, 24}));
-  EXPECT_TRUE(Overlaps({0, 100}, {40, 50}));
-  EXPECT_FALSE(Overlaps({0, 24}, {24, 48}));
-  EXPECT_FALSE(Overlaps({24, 48}, {0, 24}));
-}
-
-TEST(Window, AnEmptyOneOverlapsNothing) {
-  EXPECT_FALSE(Overlaps({5, 5}, {0, 10}));
-  EXPECT_FALSE(Overlaps({0, 10}, {8, 2}));
-  EXPECT_FALSE(Overlaps({5, 5}, {5, 5}));
-}
-
 TEST(Window, NeverStaysNever) {
   EXPECT_EQ(SaturatingAdd(kNeverMs, 5), kNeverMs);
   EXPECT_EQ(SaturatingAdd(kNeverMs, -5), kNeverMs);
@@ -29,7 +15,6 @@ TEST(Window, NeverStaysNever) {
   EXPECT_EQ(RetainedUntil(10, 0), kNeverMs);
   EXPECT_EQ(RetainedUntil(10, std::numeric_limits<std::uint64_t>::max()), kNeverMs);
   EXPECT_EQ(RetainedUntil(10, 24), 34);
-  EXPECT_TRUE(Overlaps({0, kNeverMs}, {kNeverMs - 1, kNeverMs}));
   EXPECT_TRUE(AnswersAt(kNeverMs, kNeverMs, 1'000));
 }
 

@@ -1,6 +1,7 @@
 // How long the ledger remembers, and what it gives up for space.
 #include <gtest/gtest.h>
 
+#include "conflict/forget.h"
 #include "conflict/window.h"
 #include "replica/ledger/run_id.h"
 #include "replica/limits.h"
