@@ -61,7 +61,6 @@ class VirtualScheduler : public Scheduler {
   /// `limit_ms` had passed.
   bool RunUntil(const std::function<bool()>& holds, std::int64_t limit_ms);
 
-  std::size_t posted() const { return posted_.size(); }
   std::size_t timers() const { return timers_.size(); }
 
  private:

@@ -85,12 +85,6 @@ Fingerprint Finish(std::string_view head, std::string_view last) {
   return {std::string(Bytes(stream.Finish())), kFingerprintVersion};
 }
 
-FingerprintResult FinishJson(std::string_view head, std::string_view document) {
-  CanonicalJson canonical = Canonicalize(document);
-  if (!canonical.text) return {std::nullopt, std::move(canonical.error)};
-  return {Finish(head, *canonical.text), {}};
-}
-
 std::string HeadOf(std::string_view domain) {
   std::string head;
   head.reserve(256);
@@ -117,14 +111,12 @@ FingerprintResult FingerprintOfRequest(const FingerprintInput& input) {
   }
   if (IsJson(input.content_type)) {
     AppendPart(head, "json");
-    return FinishJson(head, input.body);
+    CanonicalJson canonical = Canonicalize(input.body);
+    if (!canonical.text) return {std::nullopt, std::move(canonical.error)};
+    return {Finish(head, *canonical.text), {}};
   }
   AppendPart(head, "bytes");
   return {Finish(head, input.body), {}};
-}
-
-FingerprintResult FingerprintOfJson(std::string_view document) {
-  return FinishJson(HeadOf("once/1/json"), document);
 }
 
 Fingerprint FingerprintOfCanonicalJson(std::string_view canonical) {

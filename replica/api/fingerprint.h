@@ -49,10 +49,8 @@ struct FingerprintResult {
 ///   is no body: it differs from `{}`, `""` and `null`, and is not an error for JSON.
 FingerprintResult FingerprintOfRequest(const FingerprintInput& input);
 
-/// Of a JSON value that stands for the request, in its own domain: never equal to another kind.
-FingerprintResult FingerprintOfJson(std::string_view document);
-
-/// The same of a text that Canonicalize gave, or of a member's value inside such a text.
+/// Of a JSON value that stands for the request, in its own domain: never equal to another kind. The
+/// text is one that Canonicalize gave, or a member's value inside such a text.
 Fingerprint FingerprintOfCanonicalJson(std::string_view canonical);
 
 /// Of a fingerprint that the caller made: any bytes, compared as they are, in their own domain.

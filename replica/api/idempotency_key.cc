@@ -109,21 +109,6 @@ IdempotencyKey ReadIdempotencyKey(const HttpRequest& request) {
   return key;
 }
 
-std::string WithoutIdempotencyKey(std::string_view target) {
-  const auto parameters = ParseQuery(QueryOf(target));
-  const auto carries_key = [](const QueryParameter& parameter) {
-    return IsIdempotencyKeyParameter(parameter.name);
-  };
-  if (std::none_of(parameters.begin(), parameters.end(), carries_key)) return std::string(target);
-  std::string kept(target.substr(0, target.find('?')));
-  char separator = '?';
-  for (const QueryParameter& parameter : parameters) {
-    if (carries_key(parameter)) continue;
-    kept.append(1, std::exchange(separator, '&')).append(parameter.text);
-  }
-  return kept;
-}
-
 bool IsIdempotencyKeyParameter(std::string_view name) {
   return ParameterIndex(name).has_value();
 }

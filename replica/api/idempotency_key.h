@@ -31,10 +31,6 @@ IdempotencyKey ReadIdempotencyKey(const HttpRequest& request);
 /// may have been joined) and no quotation mark. Never kAbsent: empty is invalid.
 IdempotencyKey ParseIdempotencyKey(std::string_view text);
 
-/// The target (or path and query) without the parameters that ReadIdempotencyKey looks at,
-/// otherwise as it was; for logs and for forwarding.
-std::string WithoutIdempotencyKey(std::string_view target);
-
 /// Whether a percent-encoded query parameter name is one that carries the key.
 bool IsIdempotencyKeyParameter(std::string_view name);
 

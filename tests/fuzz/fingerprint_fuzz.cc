@@ -1,5 +1,5 @@
-// Any bytes as a request: a fingerprint or a reason; the same for the canonical body and for the
-// target without its key; of different kinds never the same.
+// Any bytes as a request: a fingerprint or a reason; the same for the canonical body and for a
+// query that carries a key; of different kinds never the same.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -7,8 +7,6 @@
 #include <string_view>
 
 #include "replica/api/fingerprint.h"
-#include "replica/api/idempotency_key.h"
-#include "replica/api/query_string.h"
 #include "replica/env/check.h"
 
 namespace {
@@ -36,8 +34,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   once::Check(result.fingerprint->bytes.size() == 32, "32 bytes");
   once::Check(*result.fingerprint != once::FingerprintOfOpaque(rest), "kinds never meet");
 
-  const std::string target = once::WithoutIdempotencyKey("/?" + std::string(query));
-  input.query = once::QueryOf(target);
+  const std::string keyed = "idempotency_key=k&" + std::string(query);
+  input.query = keyed;
   const auto canonical = once::Canonicalize(rest);
   if (once::IsJson(content_type) && !rest.empty()) input.body = *canonical.text;
   const auto same = once::FingerprintOfRequest(input);

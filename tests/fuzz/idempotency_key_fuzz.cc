@@ -1,5 +1,5 @@
-// Any bytes as header and query: what is taken for a key is within its bounds, survives being
-// quoted, and is gone from the target that goes to logs.
+// Any bytes as header and query: what is taken for a key is within its bounds and survives being
+// quoted.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -46,9 +46,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   once::Check(read.kind != Kind::kAbsent, "a header is never absent");
   CheckParsed(read);
 
-  const std::string without = once::WithoutIdempotencyKey(target);
-  const auto left = once::ReadIdempotencyKey({"POST", without, {}, {}});
-  once::Check(left.kind == Kind::kAbsent, "the key is gone from the target");
-  once::Check(once::WithoutIdempotencyKey(without) == without, "removing is done in one go");
+  const auto queried = once::ReadIdempotencyKey({"POST", target, {}, {}});
+  if (queried.kind != Kind::kAbsent) CheckParsed(queried);
   return 0;
 }

@@ -181,9 +181,9 @@ void ChangeOneLeaf(json::value& value, Random& random) {
 }
 
 std::string FingerprintBytes(const std::string& document) {
-  const FingerprintResult result = FingerprintOfJson(document);
-  if (!result.fingerprint) return "refused: " + result.error.reason;
-  return result.fingerprint->bytes;
+  const CanonicalJson canonical = Canonicalize(document);
+  if (!canonical.text) return "refused: " + canonical.error.reason;
+  return FingerprintOfCanonicalJson(*canonical.text).bytes;
 }
 
 RC_GTEST_PROP(FingerprintLaw, CM_06_OW_N_03_SpellingNeverChangesIt,

@@ -124,14 +124,5 @@ TEST(IdempotencyKey, TheMessageDoesNotRepeatTheKey) {
     EXPECT_EQ(ParseIdempotencyKey(text).text.find("s3cret"), std::string::npos);
 }
 
-TEST(IdempotencyKey, IsRemovedFromTheTarget) {
-  EXPECT_EQ(WithoutIdempotencyKey("/v1/runs"), "/v1/runs");
-  EXPECT_EQ(WithoutIdempotencyKey("/v1/runs?"), "/v1/runs?");
-  EXPECT_EQ(WithoutIdempotencyKey("/v1/runs?a=%zz&&b"), "/v1/runs?a=%zz&&b");
-  EXPECT_EQ(WithoutIdempotencyKey("/v1/runs?idempotency_key=k"), "/v1/runs");
-  EXPECT_EQ(WithoutIdempotencyKey("/v1/runs?a=1&idempotency-key=k&b=2"), "/v1/runs?a=1&b=2");
-  EXPECT_EQ(WithoutIdempotencyKey("/?%69dempotency_key=k&a&idempotency_key=k"), "/?a");
-}
-
 }  // namespace
 }  // namespace once
