@@ -24,10 +24,6 @@ void Erase(Names& names, std::string_view name) {
 
 }  // namespace
 
-std::string MemberName(std::string_view region, std::string_view identity) {
-  return std::string(region).append("/").append(identity);
-}
-
 bool IsVoter(const Membership& membership, std::string_view member) {
   return Has(membership.voters(), member);
 }

@@ -20,8 +20,6 @@ struct MembershipChange {
   std::string member;
 };
 
-std::string MemberName(std::string_view region, std::string_view identity);
-
 bool IsVoter(const Membership& membership, std::string_view member);
 bool IsLearner(const Membership& membership, std::string_view member);
 bool IsMember(const Membership& membership, std::string_view member);

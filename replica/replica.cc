@@ -88,7 +88,7 @@ Replica::~Replica() = default;
 
 std::string Replica::Join(Transport& transport, const std::string& identity, const Config& config) {
   StrictOptions options;
-  options.member = config.region + "/" + identity;
+  options.member = MemberName(config.region, identity);
   options.terms.set_skew_ms(config.clock_skew_bound_ms);
   options.terms.set_slots_max(config.slots_max);
   options.terms.set_slot_bytes_max(config.slot_bytes_max);

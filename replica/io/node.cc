@@ -196,7 +196,7 @@ std::string Node::OpenCluster() {
       const std::string error = replica_->Join(shared_->strict(), directory_->identity(), config_);
       if (!error.empty()) return error;
       Log(LogLevel::kInfo, "strict-member",
-          {{"name", config_.region + "/" + directory_->identity()}});
+          {{"name", MemberName(config_.region, directory_->identity())}});
     }
     gossip_ = std::make_unique<Gossip>(
         *replica_, shared_->gossip(), std::move(gossip), incarnation,

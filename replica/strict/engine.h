@@ -140,6 +140,11 @@ class Engine {
   virtual std::string LeaderRegion() const = 0;
 };
 
+/// "region/identity": the name of a member.
+inline std::string MemberName(const std::string& region, const std::string& identity) {
+  return region + "/" + identity;
+}
+
 /// "region" of "region/identity".
 inline std::string RegionOfMember(const std::string& member) {
   return member.substr(0, member.find('/'));

@@ -230,7 +230,7 @@ TEST(Membership, WhatMakesNoSenseIsInvalid) {
 
 TEST(Membership, AnotherIdentityOfTheRegionIsAnotherMember) {
   Membership members;
-  members.add_voters(MemberName("eu", "1"));
+  members.add_voters("eu/1");
   EXPECT_TRUE(IsVoter(members, "eu/1"));
   EXPECT_FALSE(IsMember(members, "eu/2"));
 }
