@@ -74,7 +74,7 @@ void Faults::Start(std::int64_t duration_ms) {
   Repeat(options_.cloned_gap_ms, 12'000, &Faults::CloneSome);
   for (const Fault& fault : options_.schedule)
     cluster_.time().After(fault.from_ms, [this, fault] {
-      if (!stopped_) Begin_(fault);
+      if (!stopped_) BeginFault(fault);
     });
   Supervise();
 }
@@ -321,7 +321,7 @@ void Faults::DismissFor(const std::string& region, std::int64_t for_ms) {
              [this, region] { keeper_.Readmit(region); });
 }
 
-void Faults::Begin_(Fault fault) {
+void Faults::BeginFault(Fault fault) {
   const std::int64_t for_ms = fault.to_ms - fault.from_ms;
   fault.region = Resolve(fault.region);
   switch (fault.kind) {

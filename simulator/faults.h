@@ -110,7 +110,7 @@ class Faults {
   void DismissOthers(std::int64_t for_ms);
   void TransferTo(const std::string& region);
   void DismissFor(const std::string& region, std::int64_t for_ms);
-  void Begin_(Fault fault);
+  void BeginFault(Fault fault);
   void Drift();
   void Supervise();
   void StartAgain(const std::string& region);

@@ -106,11 +106,11 @@ Answer Ledger::Apply(const Command& command, Stamp stamp) {
     head.set_fence(std::max(head.fence(), static_cast<std::uint64_t>(stamp.now_ms) * kFencesPerMs));
   switch (command.body_case()) {
     case Command::kBegin:
-      return Begin_(command.begin(), stamp);
+      return ApplyBegin(command.begin(), stamp);
     case Command::kSettle:
-      return Settle_(command.settle(), stamp);
+      return ApplySettle(command.settle(), stamp);
     case Command::kRenew:
-      return Renew_(command.renew(), stamp);
+      return ApplyRenew(command.renew(), stamp);
     case Command::kMutation:
       return Mutate(command.mutation(), stamp);
     case Command::kAdvanceRun:
@@ -122,7 +122,7 @@ Answer Ledger::Apply(const Command& command, Stamp stamp) {
     case Command::kMergeFrame:
       return Merge(command.merge_frame().frame(), stamp);
     case Command::kReassert:
-      return Reassert_(command.reassert(), stamp);
+      return ApplyReassert(command.reassert(), stamp);
     case Command::BODY_NOT_SET:
       break;
   }
@@ -142,22 +142,12 @@ void Ledger::Refresh(Slot& slot, const SlotRef& ref, const Stamp& stamp) {
   if (restarted || gone > 0) tables_.Touch(ref.hash());
 }
 
-Slot& Ledger::NewSlot(const SlotRef& ref) {
-  Slot& slot = tables_.NewSlot(ref.hash());
-  slot.set_format(kSlotFormat);
-  slot.set_surface(ref.surface());
-  slot.set_tenant(ref.tenant());
-  slot.set_endpoint(ref.endpoint());
-  slot.set_key(ref.key());
-  return slot;
-}
-
 bool Ledger::NeedsRoom(Slot* slot, const Begin& begin, const Stamp& stamp) const {
   if (!slot) return IsFull();
   return IsFullOfBytes() && WouldAdd(*slot, begin, stamp.now_ms, rules_);
 }
 
-Answer Ledger::Begin_(const Begin& begin, const Stamp& stamp) {
+Answer Ledger::ApplyBegin(const Begin& begin, const Stamp& stamp) {
   const std::string& hash = begin.slot().hash();
   Slot* slot = tables_.FindSlot(hash);
   if (slot) Refresh(*slot, begin.slot(), stamp);
@@ -170,7 +160,7 @@ Answer Ledger::Begin_(const Begin& begin, const Stamp& stamp) {
     slot = tables_.FindSlot(hash);  // it may be what had to go
   }
   const bool fresh = slot == nullptr;
-  if (fresh) slot = &NewSlot(begin.slot());
+  if (fresh) slot = &NewSlot(hash, begin.slot());
   const BeginResult result = BeginOn(*slot, begin, stamp, tables_.head().fence(), rules_);
   Answer answer = result.claim ? AboutClaim(KindOf(result.begun), *result.claim, hash)
                                : Crowded(*slot, hash, stamp);
@@ -240,7 +230,20 @@ Claim* Ledger::Locate(std::string_view tenant, const std::string& hash, std::str
   return nullptr;
 }
 
-Answer Ledger::Settle_(const Settle& settle, const Stamp& stamp) {
+void Ledger::AfterSettle(const std::string& hash, const std::string& run_id, const Stamp& stamp,
+                         Answer& answer) {
+  settled_since_round_ = true;
+  // Dirty before anything can throw: what memory shows must reach the disk.
+  tables_.Touch(hash);
+  tables_.ShipClaim(hash, run_id);
+  answer.woken.push_back(hash);
+  Slot& slot = *tables_.FindSlot(hash);
+  Reconcile(hash, slot, stamp, answer);
+  Reindex(slot, hash, stamp.now_ms);
+  tables_.Touch(hash);
+}
+
+Answer Ledger::ApplySettle(const Settle& settle, const Stamp& stamp) {
   Answer answer;
   Claim* claim = Locate(settle.tenant(), settle.hash(), settle.run_id(), answer);
   if (!claim) return answer;
@@ -248,16 +251,9 @@ Answer Ledger::Settle_(const Settle& settle, const Stamp& stamp) {
     tables_.Touch(settle.hash());
   if (!IsAbandoned(*claim, stamp.now_ms, options_.skew_ms) &&
       SettleClaim(*claim, settle.fence(), settle.state(), settle.outcome(), stamp.now_ms)) {
-    settled_since_round_ = true;
-    tables_.Touch(settle.hash());
-    tables_.ShipClaim(settle.hash(), claim->run_id());
     answer = AboutClaim(Answer::Kind::kDone, *claim, settle.hash());
     answer.outcome = claim->outcome();
-    answer.woken.push_back(settle.hash());
-    Slot& slot = *tables_.FindSlot(settle.hash());
-    Reconcile(settle.hash(), slot, stamp, answer);
-    Reindex(slot, settle.hash(), stamp.now_ms);
-    tables_.Touch(settle.hash());
+    AfterSettle(settle.hash(), claim->run_id(), stamp, answer);
     return answer;
   }
   // The same owner saying the same thing again, because the first answer got lost, is no conflict.
@@ -272,7 +268,7 @@ Answer Ledger::Settle_(const Settle& settle, const Stamp& stamp) {
   return answer;
 }
 
-Answer Ledger::Renew_(const Renew& renew, const Stamp& stamp) {
+Answer Ledger::ApplyRenew(const Renew& renew, const Stamp& stamp) {
   Answer answer;
   Claim* claim = Locate(renew.tenant(), renew.hash(), renew.run_id(), answer);
   if (!claim) return answer;
@@ -290,7 +286,7 @@ Answer Ledger::Renew_(const Renew& renew, const Stamp& stamp) {
 }
 
 Answer Ledger::Admit(const Mutation& mutation, const Stamp& stamp) {
-  if (mutation.admitted_fence() == 0) return Begin_(mutation.begin(), stamp);
+  if (mutation.admitted_fence() == 0) return ApplyBegin(mutation.begin(), stamp);
   const std::string& hash = mutation.begin().slot().hash();
   if (Slot* slot = tables_.FindSlot(hash))
     for (const Claim& claim : slot->claims())
@@ -320,20 +316,13 @@ Answer Ledger::Mutate(const Mutation& mutation, const Stamp& stamp) {
   answer.kind = Answer::Kind::kDone;
   answer.run_id = effect.run_id;
   if (mutation.has_begin()) {
-    Slot* slot = tables_.FindSlot(answer.hash);
-    Claim* claim = FindClaim(*slot, answer.claim.run_id());
+    Claim* claim = FindClaim(*tables_.FindSlot(answer.hash), answer.claim.run_id());
     const bool settled =
         SettleClaim(*claim, answer.claim.fence(), StateFor(effect.outcome.status()), effect.outcome,
                     stamp.now_ms);
     Check(settled, "an admitted claim is pending under the fence it was admitted with");
-    settled_since_round_ = true;
-    tables_.Touch(answer.hash);
     answer.claim = Summary(*claim);
-    answer.woken.push_back(answer.hash);
-    tables_.ShipClaim(answer.hash, claim->run_id());
-    Reconcile(answer.hash, *slot, stamp, answer);
-    Reindex(*slot, answer.hash, stamp.now_ms);
-    tables_.Touch(answer.hash);
+    AfterSettle(answer.hash, claim->run_id(), stamp, answer);
   }
   answer.outcome = std::move(effect.outcome);
   return answer;

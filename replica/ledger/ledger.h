@@ -49,21 +49,25 @@ class Ledger {
   const ClaimRules& rules() const { return rules_; }
 
  private:
-  Answer Begin_(const Begin& begin, const Stamp& stamp);
-  Answer Settle_(const Settle& settle, const Stamp& stamp);
-  Answer Renew_(const Renew& renew, const Stamp& stamp);
+  Answer ApplyBegin(const Begin& begin, const Stamp& stamp);
+  Answer ApplySettle(const Settle& settle, const Stamp& stamp);
+  Answer ApplyRenew(const Renew& renew, const Stamp& stamp);
   Answer Mutate(const Mutation& mutation, const Stamp& stamp);
   Answer Admit(const Mutation& mutation, const Stamp& stamp);
   Answer Advance(const AdvanceRun& advance, const Stamp& stamp);
   Answer Expire(const ExpireDue& expire, const Stamp& stamp);
   Answer Policy(const SetPolicy& set, const Stamp& stamp);
   Answer Merge(const Frame& frame, const Stamp& stamp);
-  Answer Reassert_(const Reassert& reassert, const Stamp& stamp);
+  Answer ApplyReassert(const Reassert& reassert, const Stamp& stamp);
   void MergeClaimChange(const Change& change, const Stamp& stamp, Answer& answer);
   void MergeRunChange(const Change& change, const Stamp& stamp, Answer& answer);
   /// One of our own claims came back from another region, after this one lost it.
   void TakeBack(const std::string& hash, Slot& slot, const Claim& came, bool is_new,
                 const Stamp& stamp);
+  /// What follows when one of our own claims was settled: it is shipped, callers that wait for it
+  /// wake, and the slot is reconciled.
+  void AfterSettle(const std::string& hash, const std::string& run_id, const Stamp& stamp,
+                   Answer& answer);
   /// After the slot's set changed: own attempts give way, own losers are cancelled and counted.
   void Reconcile(const std::string& hash, Slot& slot, const Stamp& stamp, Answer& answer);
   void Lose(const std::string& hash, const Slot& slot, const Loss& loss, const Stamp& stamp,
@@ -81,7 +85,17 @@ class Ledger {
   Claim* Locate(std::string_view tenant, const std::string& hash, std::string_view run_id,
                 Answer& answer);
   void Refresh(Slot& slot, const SlotRef& ref, const Stamp& stamp);
-  Slot& NewSlot(const SlotRef& ref);
+  /// `parts` are a SlotRef or a Change: what the hash was made of.
+  template <typename Parts>
+  Slot& NewSlot(const std::string& hash, const Parts& parts) {
+    Slot& slot = tables_.NewSlot(hash);
+    slot.set_format(kSlotFormat);
+    slot.set_surface(parts.surface());
+    slot.set_tenant(parts.tenant());
+    slot.set_endpoint(parts.endpoint());
+    slot.set_key(parts.key());
+    return slot;
+  }
   Answer Crowded(const Slot& slot, const std::string& hash, const Stamp& stamp) const;
   /// Whether the begin would make the store larger while it is at its bound. Null: no slot yet.
   bool NeedsRoom(Slot* slot, const Begin& begin, const Stamp& stamp) const;

@@ -45,15 +45,8 @@ void Ledger::MergeClaimChange(const Change& change, const Stamp& stamp, Answer& 
   if (change.has_conflict()) MergeConflict(change, hash, answer);
   Slot* slot = tables_.FindSlot(hash);
   const bool fresh = slot == nullptr;
-  if (fresh) {
-    // The size bound is for callers: what another region promised is kept here all the same.
-    slot = &tables_.NewSlot(hash);
-    slot->set_format(kSlotFormat);
-    slot->set_surface(change.surface());
-    slot->set_tenant(change.tenant());
-    slot->set_endpoint(change.endpoint());
-    slot->set_key(change.key());
-  }
+  // The size bound is for callers: what another region promised is kept here all the same.
+  if (fresh) slot = &NewSlot(hash, change);
   const Claim* held = fresh ? nullptr : FindClaim(*slot, change.claim().run_id());
   const std::string held_fingerprint = held ? held->fingerprint() : "";
   const Merged merged = MergeClaim(*slot, change.claim());
@@ -138,7 +131,7 @@ void Ledger::Lose(const std::string& hash, const Slot& slot, const Loss& loss, c
   answer.cancelled_runs.push_back(loss.run_id());
 }
 
-Answer Ledger::Reassert_(const Reassert& reassert, const Stamp& stamp) {
+Answer Ledger::ApplyReassert(const Reassert& reassert, const Stamp& stamp) {
   const std::string& region = reassert.region().empty() ? options_.region : reassert.region();
   const std::int64_t past_ms = stamp.now_ms - options_.skew_ms - options_.grace_ms;
   Answer answer;

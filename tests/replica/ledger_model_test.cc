@@ -69,7 +69,7 @@ class LedgerAgainstModel : public testing::TestWithParam<Variant> {
     return with;
   }
 
-  void Begin_() {
+  void TryBegin() {
     const std::string key = AnyKey();
     const Command command = BeginKey(key, AnyBegin());
     Ask(key, command, command.begin());
@@ -141,7 +141,7 @@ class LedgerAgainstModel : public testing::TestWithParam<Variant> {
   }
 
   /// A run made or cancelled under a key: begin, effect and outcome are one step.
-  void Mutate_() {
+  void TryMutate() {
     const std::string key = AnyKey();
     Command command = random_.OneIn(2) ? CancelRunUnder(key, AnyRun()) : AnyCreation(key);
     Mutation& mutation = *command.mutable_mutation();
@@ -193,7 +193,7 @@ class LedgerAgainstModel : public testing::TestWithParam<Variant> {
     return owners_[owners_.size() - 1 - random_.Below(recent)];
   }
 
-  void Settle_() {
+  void TrySettle() {
     if (owners_.empty()) return;
     static constexpr ClaimState kStates[] = {COMPLETED, COMPLETED, TERMINAL_FAILURE, RETRYABLE,
                                              RELEASED};
@@ -204,7 +204,7 @@ class LedgerAgainstModel : public testing::TestWithParam<Variant> {
     ASSERT_EQ(story_.Apply(command).kind, expected);
   }
 
-  void Renew_() {
+  void TryRenew() {
     if (owners_.empty()) return;
     const auto [key, owned] = AnyOwner();
     const Command command = RenewFor(owned, 1 + static_cast<std::int64_t>(random_.Below(60'000)));
@@ -212,7 +212,7 @@ class LedgerAgainstModel : public testing::TestWithParam<Variant> {
     ASSERT_EQ(story_.Apply(command).kind, expected);
   }
 
-  void Expire_() {
+  void TryExpire() {
     story_.Apply(ExpireUpTo(100));
     Reconcile();
     CompareRuns();
@@ -285,15 +285,15 @@ class LedgerAgainstModel : public testing::TestWithParam<Variant> {
     MoveTime();
     const std::uint64_t choice = random_.Below(100);
     if (choice < 33) {
-      Begin_();
+      TryBegin();
     } else if (choice < 45) {
-      Mutate_();
+      TryMutate();
     } else if (choice < 75) {
-      Settle_();
+      TrySettle();
     } else if (choice < 83) {
-      Renew_();
+      TryRenew();
     } else if (choice < 90) {
-      Expire_();
+      TryExpire();
     } else if (choice < 98) {
       story_.Flush();
     } else {
