@@ -260,6 +260,10 @@ void Replica::Read(std::function<void(Tables&)> read, std::function<void()> fail
   });
 }
 
+void Replica::MakeDurable() {
+  commit_.WhenAllDurable([](Durable) {});
+}
+
 void Replica::ReadAbout(std::string_view run_id, std::function<void(Tables&)> read,
                         std::function<void()> failed) {
   if (!IsStrictRunId(run_id)) return Read(std::move(read), std::move(failed));

@@ -63,14 +63,12 @@ class Replica {
   /// Runs `read` when everything applied so far is durable, on that and on nothing later: it shows
   /// nothing that a crash could take back. `failed` instead, when that can no longer be known.
   void Read(std::function<void(Tables&)> read, std::function<void()> failed);
-
-  /// False: what time it is, and so what has expired, is in doubt, here or in the strict group.
-  bool ClockSafe();
-
   /// The same for the domain that the claim or run belongs to. In the strict one it shows all that
   /// was acknowledged anywhere, and fails where the leader cannot be asked.
   void ReadAbout(std::string_view run_id, std::function<void(Tables&)> read,
                  std::function<void()> failed);
+  /// Sees to it that everything applied so far becomes durable, though no caller waits for it.
+  void MakeDurable();
 
   /// Strict routes were in force at the last start on this store.
   bool WasStrict();
@@ -101,6 +99,8 @@ class Replica {
 
   /// True while commands are taken at all; a stored, durable answer may then be given.
   bool Answering() const { return started_ && !stopping_; }
+  /// False: what time it is, and so what has expired, is in doubt, here or in the strict group.
+  bool ClockSafe();
   /// May this node promise anything? Empty, or why not.
   std::string Unready();
   Policies& policies() { return policies_; }

@@ -227,7 +227,7 @@ void Gossip::Merge(const std::string& from, const Command& command, SealedFrame 
   if (!frame.home().empty() && !lacking) {
     if (ours) ++peers_[from].ignored;
     journal_.Keep(frame, std::move(sealed), hash);
-    return replica_.Read([](Tables&) {}, [] {});
+    return replica_.MakeDurable();
   }
   const auto merged = std::make_shared<bool>(true);
   replica_.Submit(command, [merged](const Answer& answer) {

@@ -71,7 +71,7 @@ void Gossip::CloseOwn() {
   closing ? journal_.DropClosed() : journal_.BeginClosing(old.back().first.second);
   // The others had closed them as well, and have not heard what came back.
   if (reopened) RetellOwn(incarnation + 1);
-  replica_.Read([](Tables&) {}, [] {});
+  replica_.MakeDurable();
 }
 
 void Gossip::CloseTheirs(const std::string& from, const Vector& heard, const Seen& closed) {
@@ -89,7 +89,7 @@ void Gossip::CloseTheirs(const std::string& from, const Vector& heard, const See
             step(EntriesUpto(heard, from, upto))))
     return;
   journal_.Close(closed);
-  replica_.Read([](Tables&) {}, [] {});
+  replica_.MakeDurable();
 }
 
 }  // namespace once

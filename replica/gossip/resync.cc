@@ -82,7 +82,7 @@ void Gossip::TakeBaseline(const std::string& from, const Seen& baseline) {
       ours && stream.second == 0 && !EntriesUpto(journal_.applied(), stream.first, upto).empty();
   stream.second == 0 ? journal_.Close(baseline) : journal_.SkipTo(baseline);
   if (open) RetellOwn(journal_.own().second + 1);
-  replica_.Read([](Tables&) {}, [] {});
+  replica_.MakeDurable();
 }
 
 // Only our own word proves that we lost something.
@@ -100,7 +100,7 @@ void Gossip::Reopen(const Seen& ours) {
   if (stream.second == 0 || KnownUpto(journal_.applied(), stream) != UINT64_MAX || !HaveLost(ours))
     return;
   journal_.Reopen(stream);
-  replica_.Read([](Tables&) {}, [] {});
+  replica_.MakeDurable();
 }
 
 void Gossip::HearOfOurselves(const std::string& from, const Vector& heard) {
