@@ -296,12 +296,9 @@ void Replica::CountConflict(const Conflict& conflict) {
 
 void Replica::TakeUpConflicts() {
   for (std::uint64_t next = 1; next <= tables_.head().listed();) {
-    auto page = tables_.Conflicts(next, kConflictPage);
+    const auto page = tables_.Conflicts(next, kConflictPage);
     if (page.empty()) return;
-    for (Conflict& conflict : page) {
-      CountConflict(conflict);
-      if (conflict.tenant_sequence() == 0) tables_.NumberForTenant(conflict);
-    }
+    for (const Conflict& conflict : page) CountConflict(conflict);
     next = page.back().sequence() + 1;
   }
 }

@@ -116,8 +116,7 @@ class Replica {
   Answer Recall(const Command& command);
   void Settled(const Answer& answer);
   void CountConflict(const Conflict& conflict);
-  /// The counter goes on where it was before the restart. Records of an older version get their
-  /// place among their tenant's.
+  /// The counter goes on where it was before the restart.
   void TakeUpConflicts();
   void Resume(const std::string& run_id);
   void ResumeLater(const std::string& run_id);

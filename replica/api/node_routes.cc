@@ -213,7 +213,7 @@ void Api::PutPolicy(Call& call) {
   ChangePolicy(call, *policy, false);
 }
 
-// Takes any name: what an older version accepted can be removed.
+// Takes any name: to remove what is not there is no error.
 void Api::DeletePolicy(Call& call) {
   const auto policy = ReadPolicy(call, false);
   if (policy) ChangePolicy(call, *policy, true);

@@ -282,21 +282,17 @@ void Tables::ErasePolicy(const RoutePolicy& policy) {
 }
 
 void Tables::AddConflict(Conflict& conflict) {
-  conflict.set_sequence(head_.listed() + 1);
-  NumberForTenant(conflict);
-  head_.set_listed(conflict.sequence());
-  pending_.Put(keys::ConflictOf(conflict.kind(), conflict.loser()),
-               keys::Big64(conflict.sequence()));
-}
-
-void Tables::NumberForTenant(Conflict& conflict) {
   const std::string count = keys::TenantConflicts(conflict.tenant());
   const auto before = Read(count);
+  conflict.set_sequence(head_.listed() + 1);
   conflict.set_tenant_sequence((before ? keys::ReadBig64(*before) : 0) + 1);
   pending_.Put(count, keys::Big64(conflict.tenant_sequence()));
   pending_.Put(keys::TenantConflict(conflict.tenant(), conflict.tenant_sequence()),
                keys::Big64(conflict.sequence()));
   pending_.Put(keys::Conflict(conflict.sequence()), conflict.SerializeAsString());
+  pending_.Put(keys::ConflictOf(conflict.kind(), conflict.loser()),
+               keys::Big64(conflict.sequence()));
+  head_.set_listed(conflict.sequence());
 }
 
 std::optional<Conflict> Tables::FindConflict(ConflictKind kind, std::string_view run_id) {

@@ -80,8 +80,6 @@ class Tables {
   /// Appends to the list, giving the record its sequences. Each run has one record of a kind. May
   /// throw KvUnreadable, with nothing changed.
   void AddConflict(Conflict& conflict);
-  /// Gives a record of the list its place among its tenant's, at their end.
-  void NumberForTenant(Conflict& conflict);
   std::optional<Conflict> FindConflict(ConflictKind kind, std::string_view run_id);
   /// Conflicts with sequence >= from, in order, `limit` at most.
   std::vector<Conflict> Conflicts(std::uint64_t from, std::size_t limit);

@@ -288,32 +288,6 @@ TEST_F(ApiConflict, ATenantLearnsNothingOfHowManyTheOthersHave) {
     EXPECT_EQ(sink->Count(own), 1) << own;
 }
 
-TEST_F(ApiConflict, RecordsFromBeforeTenantsHadListsAreListedAfterTheUpgrade) {
-  for (const char* tenant : {"globex", "acme", "globex", "acme"})
-    Lost(tenant, "k" + std::to_string(Records('c')));
-  MemoryDisk::Contents contents = disk_.visible();
-  std::erase_if(contents, [](const auto& record) {
-    return record.first[0] == 'n' || record.first[0] == 't';
-  });
-  for (auto& [key, value] : contents) {
-    if (key[0] != 'c') continue;
-    Conflict conflict;
-    ASSERT_TRUE(conflict.ParseFromString(value));
-    conflict.clear_tenant_sequence();
-    value = conflict.SerializeAsString();
-  }
-  disk_ = MemoryDisk(std::move(contents));
-  for (const int records : {3, 4}) {  // the second start finds it done
-    CrashAndRestart();
-    Lost("acme", "new" + std::to_string(records));
-    const Reply list = Get("/v1/conflicts");
-    const boost::json::value conflicts = list.At("/conflicts");
-    ASSERT_EQ(conflicts.as_array().size(), static_cast<std::size_t>(records)) << list.body;
-    for (int i = 0; i < records; ++i)
-      EXPECT_EQ(conflicts.at(static_cast<std::size_t>(i)).at("sequence").as_int64(), i + 1);
-  }
-}
-
 TEST_F(ApiConflict, PagesFollowEachOtherAndSurviveARestart) {
   for (int i = 0; i < 5; ++i) Lost("acme", "k" + std::to_string(i));
   Restart();
