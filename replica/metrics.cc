@@ -268,8 +268,8 @@ void Metrics::Lag(const std::string& peer, std::int64_t millis) {
 void Metrics::Expired(std::uint64_t claims) {
   registry_->expired->Increment(static_cast<double>(claims));
 }
-void Metrics::Evicted(std::uint64_t claims) {
-  registry_->evicted->Increment(static_cast<double>(claims));
+void Metrics::Evicted(std::uint64_t slots) {
+  registry_->evicted->Increment(static_cast<double>(slots));
 }
 
 std::string Metrics::Text(const Gauges& gauges) {

@@ -27,7 +27,7 @@ class Metrics {
     kReclaim,    // a lease ran out and another caller took over
     kRetryable,  // an outcome that will not be replayed
     kStaleFence,
-    kRefused,  // 503 or 507 before anything was stored
+    kRefused,  // 429, 503 or 507 before anything was stored
   };
   void Count(Event event, std::string_view tenant, std::string_view route);
 
@@ -42,7 +42,7 @@ class Metrics {
   /// Time from a change to a peer's acknowledgement of it.
   void Lag(const std::string& peer, std::int64_t millis);
   void Expired(std::uint64_t claims);
-  void Evicted(std::uint64_t claims);
+  void Evicted(std::uint64_t slots);
 
   /// A node's part in the strict group.
   struct StrictGauges {

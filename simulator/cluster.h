@@ -28,7 +28,7 @@ struct ClusterOptions {
   std::uint64_t retention_ms = 24ull * 3600 * 1000;
   std::uint64_t lease_ms = 2000;
   std::int64_t forget_grace_ms = 7ll * 24 * 3600 * 1000;
-  std::size_t hot_bytes_max = 48u << 20;
+  std::size_t hot_bytes_max = Config().hot_bytes_max;
   std::uint64_t slots_max = Config().slots_max;
   std::vector<StrictRoute> strict_routes;  // none: there is no strict group
   std::uint64_t strict_log_entries = 4096;

@@ -114,13 +114,13 @@ ChangeResult BeginChange(Engine& engine, const Config& config, std::string_view 
 
 void Api::ShowCluster(Call& call) {
   if (!replica_.strict())
-    return call.Fail(404, "no_strict_group", "No route of this node is strict.");
+    return call.Fail(404, "no_strict_group", "This node is no member of a strict group.");
   call.respond(JsonReply(200, StatusJson(*replica_.strict())));
 }
 
 void Api::ChangeCluster(Call& call) {
   if (!replica_.strict())
-    return call.Fail(404, "no_strict_group", "No route of this node is strict.");
+    return call.Fail(404, "no_strict_group", "This node is no member of a strict group.");
   std::string error;
   const auto body = ParseJson(call.request.body, error);
   const json::object* change = body ? body->if_object() : nullptr;

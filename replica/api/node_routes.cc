@@ -67,10 +67,9 @@ json::array StrictRouteList(const Config& config) {
   return list;
 }
 
-json::object CapabilityDocument(const Config& config) {
+json::object CapabilityDocument(const Config& config, bool strict_member) {
   json::array names;
-  for (const std::string& name :
-       Metrics::Names(!config.peers.empty(), !config.strict_routes.empty()))
+  for (const std::string& name : Metrics::Names(!config.peers.empty(), strict_member))
     names.emplace_back(name);
   json::array fixtures;
   if (config.test_seams)
@@ -142,7 +141,7 @@ std::optional<RoutePolicy> ReadPolicy(const Call& call, bool with_mismatch) {
 }  // namespace
 
 void Api::Discovery(Call& call) {
-  HttpReply reply = JsonReply(200, CapabilityDocument(config_));
+  HttpReply reply = JsonReply(200, CapabilityDocument(config_, replica_.strict() != nullptr));
   const std::string etag = "\"" + Hex(Bytes(Sha256(reply.body))).substr(0, 32) + "\"";
   reply.headers.emplace_back("Cache-Control", "public, max-age=60");
   reply.headers.emplace_back("ETag", etag);

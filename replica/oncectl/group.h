@@ -1,4 +1,5 @@
-// oncectl members, found, add, promote, remove, transfer: the strict group from the command line.
+// oncectl status, members, found, add, promote, remove, transfer: the strict group from the command
+// line.
 #pragma once
 
 namespace CLI {

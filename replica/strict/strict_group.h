@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "replica/clock.h"
+#include "replica/config.h"
 #include "replica/env/scheduler.h"
 #include "replica/env/transport.h"
 #include "replica/storage/commit.h"
@@ -35,7 +36,7 @@ struct StrictOptions {
   std::uint64_t rules = 0;        // StrictRoutes::Digest of this node's; 0: not told to others
   std::int64_t answer_ms = 2000;  // then a caller is told kUnavailable
   std::int64_t resend_ms = 500;
-  std::size_t hot_bytes_max = 48u << 20;
+  std::size_t hot_bytes_max = Config().hot_bytes_max;
   NativeEngineOptions engine;  // member and seed are filled in
 };
 

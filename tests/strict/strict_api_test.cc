@@ -185,6 +185,15 @@ TEST_F(StrictApi, OW_N_10_EveryAdvertisedMetricOfTheGroupIsOnTheLeadersPage) {
             std::string::npos);
 }
 
+TEST_F(StrictApi, OW_N_10_AMemberWithoutARuleStillAdvertisesTheMetricsOfTheGroup) {
+  Config config;
+  config.insecure_dev = true;
+  apis_["eu"] = std::make_unique<Api>(story_.cluster.replica("eu"), config, Credentials(), metrics_,
+                                      [](Severity, std::string_view, std::string_view) {});
+  for (const char* target : {"/metrics", "/.well-known/openwop"})
+    EXPECT_NE(Ask("eu", "GET", target).body.find("once_strict_role"), std::string::npos) << target;
+}
+
 TEST_F(StrictApi, TheGroupIsShownAndLeadershipHandedOver) {
   const std::string leader = story_.Leader();
   const std::string next = story_.Followers()[0];
