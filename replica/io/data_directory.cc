@@ -11,13 +11,13 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
 
-#include "replica/directory_identity.h"
 #include "replica/env/check.h"
+#include "replica/env/kv_store.h"
+#include "replica/storage/keys.h"
 
 namespace once {
 namespace {
@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 constexpr const char* kIdentityFile = "IDENTITY";
 constexpr const char* kNewIdentityFile = "IDENTITY.new";
 constexpr const char* kLockFile = "LOCK";
-constexpr const char* kEmptyFile = "EMPTY";  // there until the first batch is durable
+constexpr const char* kEmptyFile = "EMPTY";  // there until the first Confirm
 
 /// What makes Open answer with a sentence. Does not leave this file.
 class Refused : public std::runtime_error {
@@ -95,12 +95,13 @@ void SyncPath(const std::string& path, int flags) {
   if (::fsync(fd.get()) != 0) RefuseErrno("cannot sync " + path);
 }
 
-/// Durable when it returns; before that the old file, or none, is there.
-DirectoryIdentity WriteIdentity(const fs::path& directory, const std::string& region) {
+/// Makes the file anew. Durable when it returns; before that the old file, or none, is there.
+DirectoryIdentity WriteIdentity(const fs::path& directory, const std::string& region,
+                                const std::string& id, const std::string& mark) {
   const fs::path fresh = directory / kNewIdentityFile;
   fs::remove(fresh);
   const Fd file(fresh, O_WRONLY | O_CREAT | O_EXCL);
-  const DirectoryIdentity identity{region, MintId(), OriginOf(fresh)};
+  const DirectoryIdentity identity{region, id, OriginOf(fresh), mark};
   const std::string bytes = ToText(identity);
   if (::write(file.get(), bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size()) ||
       ::fsync(file.get()) != 0) {
@@ -139,20 +140,18 @@ std::variant<DataDirectory, std::string> DataDirectory::Open(const std::string& 
   }
   DataDirectory directory;
   directory.path_ = path;
-  directory.region_ = region;
   directory.lock_fd_ = Lock(path);
   if (fs::exists(fs::path(path) / kIdentityFile)) {
     const fs::path file = fs::path(path) / kIdentityFile;
-    const DirectoryIdentity identity = ReadIdentity(file);
-    RefuseIf(WhyNotStart(identity, OriginOf(file), region, path));
-    directory.identity_ = identity.id;
+    directory.identity_ = ReadIdentity(file);
+    RefuseIf(WhyNotStart(directory.identity_, OriginOf(file), region, path));
   } else if (HoldsData(path)) {
     return path +
            " holds files but no IDENTITY: restore the file, or rejoin with an empty directory";
   } else {
     Fd(fs::path(path) / kEmptyFile, O_WRONLY | O_CREAT);
     SyncPath(path, O_RDONLY | O_DIRECTORY);
-    directory.identity_ = WriteIdentity(path, region).id;
+    directory.identity_ = WriteIdentity(path, region, MintId(), MintId());
   }
   directory.empty_ = fs::exists(fs::path(path) / kEmptyFile);
   return directory;
@@ -169,10 +168,10 @@ std::variant<DataDirectory, std::string> DataDirectory::Adopt(const std::string&
   }
   DataDirectory directory;
   directory.path_ = path;
-  directory.region_ = region;
   directory.lock_fd_ = Lock(path);
   RefuseIf(WhyNotAdopt(ReadIdentity(fs::path(path) / kIdentityFile), region, path));
-  directory.identity_ = WriteIdentity(path, region).id;
+  directory.identity_ = WriteIdentity(path, region, MintId(), MintId());
+  directory.adopted_ = true;
   return directory;
 } catch (const Refused& refused) {
   return std::string(refused.what());
@@ -180,9 +179,24 @@ std::variant<DataDirectory, std::string> DataDirectory::Adopt(const std::string&
   return std::string(error.what());
 }
 
-std::string DataDirectory::Fill() {
-  if (!empty_) return "";
+std::string DataDirectory::Match(KvStore& store) {
+  if (!empty_ && !adopted_) {
+    const auto marks = store.Get(keys::DirectoryMarks());
+    if (std::string why = WhyNotWithStore(identity_, marks, path_); !why.empty()) return why;
+  }
+  next_mark_ = MintId();
+  KvBatch batch;
+  batch.Put(keys::DirectoryMarks(), ToText(DirectoryMarks{identity_.mark, next_mark_}));
+  const KvStatus status = store.Write(std::move(batch));
+  if (status == KvStatus::kOk) return "";
+  return std::string("the store refused the first write") +
+         (status == KvStatus::kFull ? ": the disk is full" : "");
+}
+
+std::string DataDirectory::Confirm() {
+  Check(!next_mark_.empty(), "the store was matched");
   try {
+    identity_ = WriteIdentity(path_, identity_.region, identity_.id, next_mark_);
     fs::remove(fs::path(path_) / kEmptyFile);
     SyncPath(path_, O_RDONLY | O_DIRECTORY);
   } catch (const std::exception& error) {
@@ -199,9 +213,10 @@ DataDirectory::DataDirectory(DataDirectory&& other) noexcept {
 DataDirectory& DataDirectory::operator=(DataDirectory&& other) noexcept {
   // By swap: the lock that this object held is let go of when `other` is.
   std::swap(path_, other.path_);
-  std::swap(region_, other.region_);
   std::swap(identity_, other.identity_);
+  std::swap(next_mark_, other.next_mark_);
   std::swap(empty_, other.empty_);
+  std::swap(adopted_, other.adopted_);
   std::swap(lock_fd_, other.lock_fd_);
   return *this;
 }

@@ -55,6 +55,10 @@ std::string WrongKeys(const Config& config) {
   return error ? *error : "";
 }
 
+std::string Unreadable(const KvUnreadable& error) {
+  return std::string("the store cannot be read: ") + error.what();
+}
+
 constexpr std::int64_t kReadinessIntervalMs = 500;
 constexpr std::int64_t kSilenceMsMin = 3'600'000;  // however short the grace
 constexpr std::int64_t kForwardMs = 3000;          // how long a run's home may take to answer
@@ -138,7 +142,11 @@ std::string Node::OpenStore() {
   auto store = RocksStore::Open(config_.data_dir + "/store", store_options, scheduler_);
   if (auto* error = std::get_if<std::string>(&store)) return *error;
   store_ = std::move(std::get<std::unique_ptr<RocksStore>>(store));
-  return "";
+  try {
+    return directory_->Match(*store_);
+  } catch (const KvUnreadable& error) {
+    return Unreadable(error);
+  }
 }
 
 std::string Node::OpenApi() {
@@ -146,7 +154,7 @@ std::string Node::OpenApi() {
     replica_ =
         std::make_unique<Replica>(World{scheduler_, *store_, SystemEntropy()}, config_, metrics_);
   } catch (const KvUnreadable& error) {
-    return std::string("the store cannot be read: ") + error.what();
+    return Unreadable(error);
   }
   auto credentials = LoadCredentials(config_.credentials_file);
   if (auto* error = std::get_if<std::string>(&credentials)) return *error;
@@ -205,7 +213,7 @@ std::string Node::OpenCluster() {
           return region_key_->Verify(origin, bytes, signature);
         });
   } catch (const KvUnreadable& error) {
-    return std::string("the store cannot be read: ") + error.what();
+    return Unreadable(error);
   }
   ConnectCluster();
   return "";
@@ -269,7 +277,8 @@ void Node::Run(const std::function<void(std::uint16_t)>& ready) {
     if (stopping_parts_ > 0) return;  // told to stop before it was ready
     // A store that did not fail has no space: the node cannot make its boot durable.
     const std::string why = store_->failure().empty() ? "the disk is full" : store_->failure();
-    std::string error = started ? directory_->Fill() : "the store refused the first write: " + why;
+    std::string error =
+        started ? directory_->Confirm() : "the store refused the first write: " + why;
     if (error.empty()) error = Listen();
     if (!error.empty()) {
       Log(LogLevel::kError, "start-failed", {{"reason", error}});

@@ -141,6 +141,10 @@ inline std::string StrictGeneration() {
 inline std::string Asker(std::string_view member) {
   return "q" + std::string(member);
 }
+/// The marks of the directory that the store is in; see DirectoryMarks.
+inline std::string DirectoryMarks() {
+  return "D";
+}
 /// Which routes were strict at the last start.
 inline std::string StrictRoutes() {
   return "R";

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "tests/io/scratch_directory.h"
+#include "tests/io/store_worlds.h"
 
 namespace once {
 namespace {
@@ -41,7 +41,9 @@ TEST(DataDirectory, ANewDirectoryGetsAnIdentityAndKeepsIt) {
   Opened again = DataDirectory::Open(scratch / "deep/data", "eu");
   ASSERT_EQ(ErrorOf(again), "");
   EXPECT_TRUE(std::get<DataDirectory>(again).empty()) << "nothing was stored in it";
-  EXPECT_EQ(std::get<DataDirectory>(again).Fill(), "");
+  MemoryWorld world;
+  EXPECT_EQ(std::get<DataDirectory>(again).Match(world.store()), "");
+  EXPECT_EQ(std::get<DataDirectory>(again).Confirm(), "");
   EXPECT_FALSE(std::get<DataDirectory>(again).empty());
   EXPECT_EQ(std::get<DataDirectory>(again).identity(), identity);
   EXPECT_NE(IdentityOf(DataDirectory::Open(scratch / "other", "eu")), identity);

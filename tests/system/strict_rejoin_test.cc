@@ -80,23 +80,84 @@ TEST_F(StrictRejoin, S_49_AnEmptiedDirectoryDoesNotVoteUntilItHasJoined) {
   ExpectJoinsAsALearner();
 }
 
-TEST_F(StrictRejoin, S_30_ABackupThatWasPutBackDoesNotVoteUntilItHasJoined) {
+enum class Way { kIntoAnEmptyOne, kOverIt, kOnlyItsStore, kWhatDiffers };
+
+class StrictRestore : public StrictRejoin, public testing::WithParamInterface<Way> {
+ protected:
+  // As rsync does: what looks the same stays, another file takes the place of what does not.
+  static void PutBackWhatDiffers(const fs::path& backup, const fs::path& data) {
+    for (const auto& entry : fs::recursive_directory_iterator(backup)) {
+      const fs::path to = data / fs::relative(entry.path(), backup);
+      if (entry.is_directory()) continue;
+      if (fs::exists(to) && fs::file_size(to) == entry.file_size() &&
+          fs::last_write_time(to) == entry.last_write_time())
+        continue;
+      fs::create_directories(to.parent_path());
+      fs::copy(entry.path(), to.string() + ".x");
+      fs::last_write_time(to.string() + ".x", entry.last_write_time());
+      fs::rename(to.string() + ".x", to);
+    }
+    std::vector<fs::path> surplus;
+    for (const auto& entry : fs::recursive_directory_iterator(data))
+      if (!fs::exists(backup / fs::relative(entry.path(), data))) surplus.push_back(entry.path());
+    for (const fs::path& path : surplus) fs::remove_all(path);
+  }
+
+  static void PutBack(const std::string& backup, const std::string& data) {
+    const auto copy = [](const std::string& from, const std::string& to) {
+      EXPECT_EQ(RunProgram({"cp", "-a", from, to}).exit_code, 0);
+    };
+    switch (GetParam()) {
+      case Way::kIntoAnEmptyOne:
+        fs::remove_all(data);
+        return copy(backup, data);
+      case Way::kOverIt:
+        return copy(backup + "/.", data);
+      case Way::kOnlyItsStore:
+        fs::remove_all(data + "/store");
+        return copy(backup + "/store", data + "/store");
+      case Way::kWhatDiffers:
+        return PutBackWhatDiffers(backup, data);
+    }
+  }
+};
+
+TEST_P(StrictRestore, S_30_ABackupThatWasPutBackDoesNotVoteUntilItHasJoined) {
   ASSERT_EQ(node(lost_).Stop(), 0);
   const std::string backup = node(lost_).scratch() / "backup";
-  fs::copy(node(lost_).data_dir(), backup, fs::copy_options::recursive);
+  ASSERT_EQ(RunProgram({"cp", "-a", node(lost_).data_dir(), backup}).exit_code, 0);
   ASSERT_TRUE(cluster_.nodes().Start(lost_));
   ASSERT_TRUE(cluster_.AwaitAgreement(cluster_.regions()));
   Settle("after");
   node(lost_).Kill();
-  fs::remove_all(node(lost_).data_dir());
-  fs::copy(backup, node(lost_).data_dir(), fs::copy_options::recursive);
+  PutBack(backup, node(lost_).data_dir());
 
   EXPECT_EQ(node(lost_).StartAndExit(), 1) << "it would vote with yesterday's memory";
+  EXPECT_TRUE(node(lost_).Logged("--adopt-data")) << node(lost_).Log();
   node(lost_).setup.arguments = {"--adopt-data"};
   ASSERT_TRUE(cluster_.nodes().Start(lost_));
   node(lost_).setup.arguments.clear();
   ExpectJoinsAsALearner();
 }
+
+std::string NameOf(const testing::TestParamInfo<Way>& info) {
+  switch (info.param) {
+    case Way::kIntoAnEmptyOne:
+      return "IntoAnEmptyOne";
+    case Way::kOverIt:
+      return "OverIt";
+    case Way::kOnlyItsStore:
+      return "OnlyItsStore";
+    case Way::kWhatDiffers:
+      break;
+  }
+  return "WhatDiffers";
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, StrictRestore,
+                         testing::Values(Way::kIntoAnEmptyOne, Way::kOverIt, Way::kOnlyItsStore,
+                                         Way::kWhatDiffers),
+                         NameOf);
 
 }  // namespace
 }  // namespace once
