@@ -1,49 +1,101 @@
 #include "replica/io/http_call.h"
 
 #include <boost/asio/connect.hpp>
+#include <boost/asio/ip/address.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl.hpp>
 #include <boost/asio/use_future.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <chrono>
 
+#include "replica/config.h"
+
 namespace once {
+namespace {
 
 namespace beast = boost::beast;
 namespace http = beast::http;
+namespace ssl = boost::asio::ssl;
 using boost::asio::ip::tcp;
+using Request = http::request<http::string_body>;
+
+constexpr std::string_view kPlain = "http://";
+constexpr std::string_view kTls = "https://";
+
+/// The deadline of a stream holds for asynchronous calls only.
+template <typename Future>
+auto Wait(boost::asio::io_context& context, Future future) {
+  context.restart();
+  context.run();
+  return future.get();
+}
+
+template <typename Stream>
+HttpCallResult Exchange(boost::asio::io_context& context, Stream& stream, const Request& request) {
+  Wait(context, http::async_write(stream, request, boost::asio::use_future));
+  beast::flat_buffer buffer;
+  http::response<http::string_body> response;
+  Wait(context, http::async_read(stream, buffer, response, boost::asio::use_future));
+  return {static_cast<int>(response.result_int()), response.body()};
+}
+
+ssl::context Trust(const std::string& ca_file) {
+  ssl::context tls(ssl::context::tls_client);
+  SSL_CTX_set_min_proto_version(tls.native_handle(), TLS1_2_VERSION);
+  tls.set_verify_mode(ssl::verify_peer);
+  if (ca_file.empty())
+    tls.set_default_verify_paths();
+  else
+    tls.load_verify_file(ca_file);
+  return tls;
+}
+
+HttpCallResult ExchangeOverTls(boost::asio::io_context& context, beast::tcp_stream stream,
+                               const std::string& host, const std::string& ca_file,
+                               const Request& request) {
+  ssl::context tls = Trust(ca_file);
+  ssl::stream<beast::tcp_stream> secured(std::move(stream), tls);
+  secured.set_verify_callback(ssl::host_name_verification(host));
+  boost::system::error_code name;
+  boost::asio::ip::make_address(host, name);
+  if (name) SSL_set_tlsext_host_name(secured.native_handle(), host.c_str());
+  Wait(context, secured.async_handshake(ssl::stream_base::client, boost::asio::use_future));
+  return Exchange(context, secured, request);
+}
+
+}  // namespace
+
+std::string WrongUrl(const std::string& url) {
+  for (const std::string_view scheme : {kPlain, kTls})
+    if (url.starts_with(scheme))
+      if (const auto address = ParseAddress(url.substr(scheme.size())); address && address->port)
+        return "";
+  return url + " is not of the form http://ADDRESS:PORT or https://ADDRESS:PORT";
+}
 
 std::variant<HttpCallResult, std::string> CallHttp(const std::string& url, std::string_view method,
                                                    std::string_view path, std::string_view key,
-                                                   std::string_view body) {
-  constexpr std::string_view kScheme = "http://";
-  const auto colon = url.rfind(':');
-  if (url.rfind(kScheme, 0) != 0 || colon <= kScheme.size())
-    return "not a http://ADDRESS:PORT: " + url;
-  const std::string host = url.substr(kScheme.size(), colon - kScheme.size());
+                                                   std::string_view body,
+                                                   const std::string& ca_file) {
+  if (std::string wrong = WrongUrl(url); !wrong.empty()) return wrong;
+  const bool secured = url.starts_with(kTls);
+  const auto address = ParseAddress(url.substr((secured ? kTls : kPlain).size()));
   try {
     boost::asio::io_context context;
     beast::tcp_stream stream(context);
     stream.expires_after(std::chrono::seconds(10));
-    // The deadline holds for asynchronous calls only.
-    const auto wait = [&context](auto future) {
-      context.restart();
-      context.run();
-      future.get();
-    };
-    const auto places = tcp::resolver(context).resolve(host, url.substr(colon + 1));
-    wait(stream.async_connect(places, boost::asio::use_future));
-    http::request<http::string_body> request(http::string_to_verb(method), std::string(path), 11);
-    request.set(http::field::host, host);
+    const auto places =
+        tcp::resolver(context).resolve(address->host, std::to_string(address->port));
+    Wait(context, stream.async_connect(places, boost::asio::use_future));
+    Request request(http::string_to_verb(method), std::string(path), 11);
+    request.set(http::field::host, address->host);
     request.set(http::field::authorization, "Bearer " + std::string(key));
     request.set(http::field::content_type, "application/json");
     request.body() = std::string(body);
     request.prepare_payload();
-    wait(http::async_write(stream, request, boost::asio::use_future));
-    beast::flat_buffer buffer;
-    http::response<http::string_body> response;
-    wait(http::async_read(stream, buffer, response, boost::asio::use_future));
-    return HttpCallResult{static_cast<int>(response.result_int()), response.body()};
+    return secured ? ExchangeOverTls(context, std::move(stream), address->host, ca_file, request)
+                   : Exchange(context, stream, request);
   } catch (const boost::system::system_error& error) {
     return url + ": " + error.code().message();
   }

@@ -8,7 +8,6 @@
 #include <memory>
 #include <set>
 
-#include "replica/config.h"
 #include "replica/io/http_call.h"
 #include "replica/oncectl/development.h"
 #include "replica/oncectl/fail.h"
@@ -23,6 +22,7 @@ constexpr const char* kPath = "/v1/cluster";
 struct GroupOptions {
   std::vector<std::string> urls;
   std::string key;
+  std::string ca_file;
   std::string member;
 };
 
@@ -47,19 +47,6 @@ struct View {
   }
 };
 
-// Empty, or what is wrong with the URL of a node.
-std::string WrongUrl(const std::string& url) {
-  constexpr std::string_view kScheme = "http://";
-  if (url.starts_with("https://"))
-    return url +
-           ": oncectl speaks plain HTTP; over TLS send the same to /v1/cluster, for example "
-           "with curl";
-  if (url.starts_with(kScheme))
-    if (const auto address = ParseAddress(url.substr(kScheme.size())); address && address->port)
-      return "";
-  return url + " is not of the form http://ADDRESS:PORT";
-}
-
 // Without --url, the development cluster, whose administrator's key serves where none is given.
 // Empty, or what is missing.
 std::string FindNodes(GroupOptions& options) {
@@ -72,9 +59,10 @@ std::string FindNodes(GroupOptions& options) {
   return "";
 }
 
-View Ask(const std::string& url, const std::string& key, const std::string& change = "") {
+View Ask(const std::string& url, const GroupOptions& options, const std::string& change = "") {
   View view{url, {}, ""};
-  const auto result = CallHttp(url, change.empty() ? "GET" : "POST", kPath, key, change);
+  const auto result =
+      CallHttp(url, change.empty() ? "GET" : "POST", kPath, options.key, change, options.ca_file);
   if (const auto* error = std::get_if<std::string>(&result)) {
     view.error = *error;  // begins with the URL
     return view;
@@ -93,7 +81,7 @@ View Ask(const std::string& url, const std::string& key, const std::string& chan
 
 std::vector<View> AskAll(const GroupOptions& options) {
   std::vector<View> views;
-  for (const std::string& url : options.urls) views.push_back(Ask(url, options.key));
+  for (const std::string& url : options.urls) views.push_back(Ask(url, options));
   return views;
 }
 
@@ -151,7 +139,7 @@ int NoView(const std::vector<View>& views) {
     return Fail(
         "there is no strict group: its nodes have a [[strict]] rule in their configuration");
   if (refused) return Fail("no node told what it sees");
-  return Fail("no node could be reached: are they up, and is this where they listen, without TLS?");
+  return Fail("no node could be reached: are they up, and is this where and how they listen?");
 }
 
 bool NoneTold(const std::vector<View>& views) {
@@ -219,8 +207,7 @@ int Found(GroupOptions& options) {
                   " belongs to a group already: see oncectl members; others join by oncectl add");
   const std::string change = json::serialize(json::object{{"found", founders}});
   for (const std::string& url : options.urls)
-    if (const View view = Ask(url, options.key, change); !view.error.empty())
-      return Fail(view.error);
+    if (const View view = Ask(url, options, change); !view.error.empty()) return Fail(view.error);
   std::cout << "Founded: " << json::serialize(founders) << "\n";
   return 0;
 }
@@ -256,7 +243,7 @@ int Change(GroupOptions& options, const std::string& kind) {
                   " in region " + member + ": MEMBER is region/identity, see oncectl members");
     member = *names.begin();
   }
-  const View changed = Ask(leader->url, options.key, json::serialize(json::object{{kind, member}}));
+  const View changed = Ask(leader->url, options, json::serialize(json::object{{kind, member}}));
   if (!changed.error.empty()) return Fail(changed.error);
   std::cout << "Begun: " << kind << " " << member << "\n";
   return 0;
@@ -270,8 +257,13 @@ void AddGroup(CLI::App& app, int& exit_code) {
     CLI::App* command = app.add_subcommand(name, text);
     command
         ->add_option("--url", options->urls,
-                     "A node, as http://ADDRESS:PORT; more than one may be given")
+                     "A node, as http://ADDRESS:PORT or https://; more than one may be given")
         ->check(WrongUrl);
+    command
+        ->add_option("--ca", options->ca_file,
+                     "The authority of the nodes' certificates, a PEM file; without it, those that "
+                     "this machine trusts")
+        ->check(CLI::ExistingFile);
     command
         ->add_option("--key", options->key,
                      "An administrator's key; the development cluster has one of its own")

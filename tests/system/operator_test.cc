@@ -137,6 +137,46 @@ TEST(Operator, AKeyWithoutRightsIsToldApartFromNodesThatAreNotThere) {
     EXPECT_THAT(ask(tenant, command), HasSubstr("no node could be reached"));
 }
 
+TEST(Operator, OverTlsTheKeyGoesOnlyToANodeOfThatNameFromThatAuthority) {
+  NodeProcess node;
+  const auto certificate = [&](const std::string& name, const std::string& alternative) {
+    const std::string file = node.scratch() / name;
+    const ProgramResult made = RunProgram(
+        {"openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
+         "-nodes", "-days", "2", "-subj", "/CN=" + name, "-addext", "subjectAltName=" + alternative,
+         "-keyout", file + ".key", "-out", file + ".crt"});
+    EXPECT_EQ(made.exit_code, 0) << made.err;
+    return file + ".crt";
+  };
+  const auto start_with = [&](const std::string& crt) {
+    node.setup.settings = "[tls]\ncertificate_file = \"" + crt + "\"\nkey_file = \"" +
+                          crt.substr(0, crt.size() - 4) + ".key\"\n";
+    ASSERT_TRUE(node.Start());
+  };
+  const std::string admin = node.AddKey("ops", "operator", {"admin"});
+  const auto ask = [&](const std::string& host, const std::string& ca) {
+    std::vector<std::string> arguments = {"status", "--key", admin, "--url",
+                                          "https://" + host + ":" + std::to_string(node.port())};
+    if (!ca.empty()) arguments.insert(arguments.end(), {"--ca", ca});
+    const ProgramResult result = Oncectl(arguments, node.scratch().path());
+    EXPECT_EQ(result.exit_code, 1) << "one node is no group";
+    return result.err;
+  };
+  const std::string by_address = certificate("address", "IP:127.0.0.1");
+  const std::string by_name = certificate("name", "DNS:localhost");
+
+  ASSERT_NO_FATAL_FAILURE(start_with(by_address));
+  EXPECT_THAT(ask("127.0.0.1", by_address), HasSubstr("there is no strict group")) << "it answered";
+  for (const std::string& error :
+       {ask("localhost", by_address), ask("127.0.0.1", by_name), ask("127.0.0.1", "")})
+    EXPECT_THAT(error, HasSubstr("certificate verify failed"));
+  ASSERT_EQ(node.Stop(), 0);
+
+  ASSERT_NO_FATAL_FAILURE(start_with(by_name));
+  EXPECT_THAT(ask("localhost", by_name), HasSubstr("there is no strict group"));
+  EXPECT_THAT(ask("127.0.0.1", by_name), HasSubstr("certificate verify failed"));
+}
+
 class StrictDevelopment : public testing::Test {
  protected:
   void SetUp() override {
