@@ -7,9 +7,6 @@
 #include "conflict/mutation.h"
 
 namespace once {
-namespace {
-constexpr std::size_t kReadsWaitingMax = 100'000;
-}
 
 StrictReads::StrictReads(Scheduler& scheduler, std::int64_t answer_ms, std::int64_t resend_ms,
                          std::uint64_t first_number, AskLeader ask)

@@ -11,6 +11,9 @@
 
 namespace once {
 
+/// Beyond it they fail at once.
+inline constexpr std::size_t kReadsWaitingMax = 100'000;
+
 /// The leader says which index a read must wait for; the node's own state answers when it has
 /// applied that. It is asked again when it says nothing, or another one leads.
 class StrictReads {

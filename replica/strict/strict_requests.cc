@@ -6,7 +6,6 @@
 namespace once {
 namespace {
 
-constexpr std::size_t kRequestsWaitingMax = 100'000;
 constexpr std::size_t kDispatchBytesMax = 512 << 10;
 constexpr std::int64_t kWatchMs = 50;
 
@@ -93,7 +92,8 @@ void StrictRequests::Dispatch() {
       bytes += at->second.request.ByteSizeLong();
       sent.push_back(&at->second);
     }
-    if (!requests.empty() && !send_(requests)) return;  // until there is a leader
+    // When there is a leader everything that waits then is sent again.
+    if (!requests.empty() && !send_(requests)) return unsent_.clear();
     const std::int64_t now_us = scheduler_.MonotonicMicros();
     for (Waiting* waiting : sent) {
       waiting->sent_us = now_us;

@@ -13,6 +13,9 @@
 
 namespace once {
 
+/// Beyond it callers are refused at once.
+inline constexpr std::size_t kRequestsWaitingMax = 100'000;
+
 /// kUnavailable, and worth another try in a second.
 Answer NoAnswer(bool refused);
 
@@ -22,7 +25,8 @@ Answer NoAnswer(bool refused);
 class StrictRequests {
  public:
   using Done = std::function<void(const Answer&)>;
-  /// Takes requests to the leader; false when none is known, and nothing was sent.
+  /// Takes requests to the leader; false when none is known, and nothing was sent: SendAgain is
+  /// called when there is one.
   using Send = std::function<bool(const std::vector<const StrictRequest*>&)>;
 
   /// `first_number` differs from every other start of every node. `scheduler` outlives it.
@@ -40,6 +44,8 @@ class StrictRequests {
   void GiveUp();
 
   std::size_t size() const { return waiting_.size(); }
+  /// Of them, and of those that were answered lately, the ones that are about to be sent.
+  std::size_t unsent() const { return unsent_.size(); }
   /// How many were told kUnavailable.
   std::uint64_t unavailable() const { return unavailable_; }
   /// No lower number is waited for.
