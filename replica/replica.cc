@@ -23,14 +23,6 @@ LedgerOptions OptionsFor(const Config& config) {
   return options;
 }
 
-Answer Unavailable(bool refused) {
-  Answer answer;
-  answer.kind = Answer::Kind::kUnavailable;
-  answer.retry_after_ms = 1000;
-  answer.refused = refused;
-  return answer;
-}
-
 // Empty, or why this node is of no use to its callers in the strict group.
 std::string UnreadyFor(StrictGroup& group) {
   if (group.engine().Status().unreadable)
@@ -200,10 +192,8 @@ Answer Replica::Apply(const Command& command) {
 }
 
 Answer Replica::Recall(const Command& command) {
-  if (command.has_begin()) return ledger_.Recall(command.begin(), clock_.NowMillis());
-  if (command.mutation().has_begin() && command.mutation().admitted_fence() == 0)
-    return ledger_.Recall(command.mutation().begin(), clock_.NowMillis());
-  return {};
+  const Begin* const begin = BeginOf(command);
+  return begin ? ledger_.Recall(*begin, clock_.NowMillis()) : Answer{};
 }
 
 void Replica::Deliver(Answer answer, Done done) {

@@ -25,13 +25,6 @@ bool IsItsOwnSlot(const Mutation& mutation) {
                                 slot.endpoint(), slot.key());
 }
 
-Answer Unreachable() {
-  Answer answer;
-  answer.kind = Answer::Kind::kUnavailable;
-  answer.retry_after_ms = 1000;
-  return answer;
-}
-
 // A message that is too large would count as a wrong one, and its sender be held off.
 bool Fits(const google::protobuf::Message& part, const GossipOptions& options) {
   constexpr std::size_t kEnvelopeBytes = 1024;
@@ -50,7 +43,7 @@ void Gossip::SendAlone(const std::string& name, GossipMessage message) {
 void Gossip::Forward(const std::string& peer, ForwardRequest request, std::int64_t timeout_ms,
                      Replica::Done done) {
   if (!peers_.count(peer) || forwards_.size() >= kForwardsMax || !Fits(request, options_))
-    return done(Unreachable());
+    return done(Unavailable(false));
   const std::uint64_t id = ++last_forward_;
   forwards_.emplace(id, Forwarded{peer, std::move(done)});
   GossipMessage message;
@@ -65,7 +58,7 @@ void Gossip::Forward(const std::string& peer, ForwardRequest request, std::int64
     if (at == forwards_.end()) return;
     const Replica::Done waiting = std::move(at->second.done);
     forwards_.erase(at);
-    waiting(Unreachable());
+    waiting(Unavailable(false));
   });
 }
 
@@ -79,7 +72,7 @@ void Gossip::Reply(const Asker& to, const Answer& answer) {
   *reply.mutable_claim() = answer.claim;
   reply.set_retry_after_ms(answer.retry_after_ms);
   reply.set_mismatched(answer.mismatched);
-  if (!Fits(reply, options_)) return Reply(to, Unreachable());
+  if (!Fits(reply, options_)) return Reply(to, Unavailable(false));
   SendAlone(to.region, std::move(message));
 }
 
@@ -94,7 +87,7 @@ void Gossip::TellEvents(const Asker& asker, const EventRequest& events) {
         Reply(asker, answer);
       },
       [this, asker, alive = alive_] {
-        if (*alive) Reply(asker, Unreachable());
+        if (*alive) Reply(asker, Unavailable(false));
       });
 }
 
@@ -119,7 +112,7 @@ void Gossip::TakeReply(const std::string& from, const ForwardReply& reply) {
   if (at->second.peer != from) return Refuse(from);
   const Replica::Done waiting = std::move(at->second.done);
   forwards_.erase(at);
-  Answer answer = Unreachable();
+  Answer answer = Unavailable(false);
   if (reply.kind() <= static_cast<std::uint32_t>(Answer::Kind::kCrowded))
     answer.kind = static_cast<Answer::Kind>(reply.kind());
   answer.outcome = reply.outcome();

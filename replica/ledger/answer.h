@@ -56,4 +56,13 @@ struct Answer {
   bool more = false;               // of what is due to expire, some is left
 };
 
+/// kUnavailable, and worth another try in a second.
+inline Answer Unavailable(bool refused) {
+  Answer answer;
+  answer.kind = Answer::Kind::kUnavailable;
+  answer.retry_after_ms = 1000;
+  answer.refused = refused;
+  return answer;
+}
+
 }  // namespace once

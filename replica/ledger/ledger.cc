@@ -196,6 +196,12 @@ Answer Ledger::Crowded(const Slot& slot, const std::string& hash, const Stamp& s
   return answer;
 }
 
+const Begin* BeginOf(const Command& command) {
+  if (command.has_begin()) return &command.begin();
+  const Mutation& mutation = command.mutation();
+  return mutation.has_begin() && mutation.admitted_fence() == 0 ? &mutation.begin() : nullptr;
+}
+
 Answer Ledger::Recall(const Begin& begin, std::int64_t now_ms) {
   const std::string& hash = begin.slot().hash();
   Slot* slot = tables_.FindSlot(hash);

@@ -33,6 +33,10 @@ struct LedgerOptions {
   bool replicated = false;
 };
 
+/// By which a stored answer to the command is found. Null: it asks for none, or its claim was
+/// admitted by an earlier step.
+const Begin* BeginOf(const Command& command);
+
 class Ledger {
  public:
   /// Counts a start of the node: leases that were given before it run anew from `boot_ms`.

@@ -106,16 +106,14 @@ void StrictGroup::Submit(Command command, Done done) {
   } catch (const KvUnreadable&) {
     // The leader may be able to.
   }
-  if (RulesDiffer() && MayAdmit(command)) return done(NoAnswer(true));
+  if (RulesDiffer() && MayAdmit(command)) return done(Unavailable(true));
   requests_.Ask(std::move(command), world_.clock.NowMillis() + options_.answer_ms, std::move(done));
 }
 
 Answer StrictGroup::Recall(const Command& command) {
-  const bool mutation = command.has_mutation() && command.mutation().has_begin() &&
-                        command.mutation().admitted_fence() == 0;
-  if ((!command.has_begin() && !mutation) || !MayRecall()) return {};
-  const Begin& begin = mutation ? command.mutation().begin() : command.begin();
-  return state_.Recall(begin, world_.clock.NowMillis(), options_.terms.skew_ms());
+  const Begin* const begin = BeginOf(command);
+  if (!begin || !MayRecall()) return {};
+  return state_.Recall(*begin, world_.clock.NowMillis(), options_.terms.skew_ms());
 }
 
 void StrictGroup::Read(std::function<void(Tables&)> read, std::function<void()> failed) {
@@ -140,7 +138,7 @@ void StrictGroup::Apply(std::uint64_t index, const std::string& batch) {
         if (asker.member() != options_.member) return;
         // At the size bound the group can promise nothing new, as without a majority.
         requests_.Applied(command.request(),
-                          answer.kind == Answer::Kind::kFull ? NoAnswer(true) : answer);
+                          answer.kind == Answer::Kind::kFull ? Unavailable(true) : answer);
       });
   proposals_.Decided();
   reads_.Applied(index);

@@ -11,14 +11,6 @@ constexpr std::int64_t kWatchMs = 50;
 
 }  // namespace
 
-Answer NoAnswer(bool refused) {
-  Answer answer;
-  answer.kind = Answer::Kind::kUnavailable;
-  answer.retry_after_ms = 1000;
-  answer.refused = refused;
-  return answer;
-}
-
 StrictRequests::StrictRequests(Scheduler& scheduler, std::int64_t answer_ms, std::int64_t resend_ms,
                                std::uint64_t first_number, Send send)
     : scheduler_(scheduler),
@@ -65,7 +57,7 @@ void StrictRequests::GiveUp() {
 
 void StrictRequests::Disappoint(const Done& done, bool sent) {
   ++unavailable_;
-  done(NoAnswer(!sent));
+  done(Unavailable(!sent));
 }
 
 // Posted: what the event loop already holds goes in one message.

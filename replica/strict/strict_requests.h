@@ -16,9 +16,6 @@ namespace once {
 /// Beyond it callers are refused at once.
 inline constexpr std::size_t kRequestsWaitingMax = 100'000;
 
-/// kUnavailable, and worth another try in a second.
-Answer NoAnswer(bool refused);
-
 /// A request goes to the leader, and again when there is another leader or no answer came: it keeps
 /// its number, by which the group carries it out once (applied_requests.h). After `answer_ms` the
 /// caller is told kUnavailable: if it was sent, the outcome is unknown.
