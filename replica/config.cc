@@ -316,6 +316,16 @@ std::string ValidateStrict(const Config& config) {
   return "";
 }
 
+// What is stored here goes to other regions; empty when it can.
+std::string ValidateSizes(const Limits& limits) {
+  const std::string bound = " must not exceed " + std::to_string(kReplicatedBytesMax) +
+                            " with [[peer]]: what is larger does not fit a message between regions";
+  if (limits.body_bytes_max > kReplicatedBytesMax) return "[limits] body_bytes_max" + bound;
+  if (limits.stored_answer_bytes_max > kReplicatedBytesMax)
+    return "[limits] stored_answer_bytes_max" + bound;
+  return "";
+}
+
 // Relations within [cluster]; empty when all hold.
 std::string ValidateCluster(const Config& config) {
   if (config.replication_lag_bound_ms < 1 || config.replication_lag_bound_ms > 60'000)
@@ -328,6 +338,7 @@ std::string ValidateCluster(const Config& config) {
   if (config.peer_certificate_file.empty() || config.peer_key_file.empty() ||
       config.peer_ca_file.empty() || config.peer_certificates_dir.empty())
     return "[cluster] with [[peer]] needs certificate_file, key_file, ca_file and certificates_dir";
+  if (std::string error = ValidateSizes(config.limits); !error.empty()) return error;
   bool loopback = IsLoopback(config.listen_address) && IsLoopback(listen->host);
   // The strict group has its own code in run ids, as if it were one region more.
   std::map<std::string, std::string> regions = {{RegionCode("*"), "of the strict group"}};

@@ -26,6 +26,11 @@ inline constexpr std::size_t kSeamEventsMax = 10'000;
 inline constexpr std::size_t kEventsPerPageMax = 1000;
 inline constexpr std::size_t kEventPageBytesMax = 1u << 20;
 
+// Of body_bytes_max and stored_answer_bytes_max where there are peers. What is said of such a one,
+// with what goes before it in the same message, still fits one between regions; a message that does
+// not would be sent again for ever, and nothing behind it would arrive.
+inline constexpr std::size_t kReplicatedBytesMax = 2u << 20;
+
 // Spans: what other regions believe of any lease_ms_max, and the longest that a caller may name.
 inline constexpr std::int64_t kLeaseMsMax = 7ll * 24 * 3600 * 1000;
 inline constexpr std::uint64_t kSpanSecondsMax = 100ull * 366 * 24 * 3600;

@@ -292,7 +292,8 @@ void StrictGroup::Receive(const std::string& from, const std::string& bytes) {
   JudgeItself();
   const bool true_asker = RegionOfMember(message.asker().member()) == from;
   for (const StrictRequest& request : message.requests()) {
-    if (!true_asker || request.request() == 0 || !IsCallersCommand(request.command()))
+    if (!true_asker || request.request() == 0 || !IsCallersCommand(request.command()) ||
+        request.command().ByteSizeLong() > kCommandBytesMax)
       ++refused_;
     else if (engine_->Leads())
       proposals_.Take(message.asker(), request);

@@ -24,7 +24,8 @@ StrictRequests::~StrictRequests() {
 }
 
 void StrictRequests::Ask(Command command, std::int64_t until_ms, Done done) {
-  if (waiting_.size() >= kRequestsWaitingMax) return Disappoint(done, false);
+  if (waiting_.size() >= kRequestsWaitingMax || command.ByteSizeLong() > kCommandBytesMax)
+    return Disappoint(done, false);
   const std::uint64_t number = ++last_number_;
   Waiting& waiting = waiting_[number];
   waiting.request.set_request(number);

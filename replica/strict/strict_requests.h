@@ -13,6 +13,8 @@
 
 namespace once {
 
+/// Of one command. With as much as may go before it, it fits an entry of the log and a message.
+inline constexpr std::size_t kCommandBytesMax = 4u << 20;
 /// Beyond it callers are refused at once.
 inline constexpr std::size_t kRequestsWaitingMax = 100'000;
 
@@ -31,7 +33,8 @@ class StrictRequests {
                  std::uint64_t first_number, Send send);
   ~StrictRequests();
 
-  /// `until_ms`: when that will be, by the node's clock.
+  /// `until_ms`: when that will be, by the node's clock. A command beyond kCommandBytesMax is
+  /// refused.
   void Ask(Command command, std::int64_t until_ms, Done done);
   /// The request with that number was applied here. A number that is not waited for is no error.
   void Applied(std::uint64_t number, const Answer& answer);

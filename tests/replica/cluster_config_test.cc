@@ -112,6 +112,16 @@ TEST(ClusterConfig, ARegionWithPeersDoesNotEvict) {
   EXPECT_EQ(Refusal(kCluster + Peer("eu", "eu:1")), "");
 }
 
+TEST(ClusterConfig, WithPeersWhatACommandHoldsFitsAMessage) {
+  for (const std::string option : {"body_bytes_max", "stored_answer_bytes_max"}) {
+    const std::string limits = "[limits]\nbodies_bytes_max = 134217728\n" + option + " = ";
+    EXPECT_EQ(Refusal(limits + "16777216\n"), "") << "a region alone sends nothing";
+    const std::string peer = kCluster + Peer("eu", "eu:1") + limits;
+    EXPECT_EQ(Refusal(peer + "2097152\n"), "");
+    ExpectRefusedCluster(peer + "2097153\n", option + " must not exceed 2097152");
+  }
+}
+
 TEST(ClusterConfig, FaultInjectionIsForLoopback) {
   const std::string faulty = std::string(kCluster) + "fault_injection = true\n";
   EXPECT_EQ(Refusal(faulty + Peer("eu", "127.0.0.1:9102") + Peer("ap", "[::1]:9103")), "");

@@ -35,5 +35,42 @@ TEST(StrictRefusal, AtItsSizeBoundTheGroupRefusesAndSaysThatNothingWasDone) {
   }
 }
 
+// No message could carry it, and nothing behind it would ever be decided.
+TEST(StrictRefusal, ACommandThatFitsNoMessageIsRefusedAndOthersGoOn) {
+  StrictStory story;
+  for (const std::string& region : {story.Leader(), story.Followers()[0]}) {
+    const Answer owned = story.Begin(region, "large in " + region);
+    ASSERT_EQ(owned.kind, Kind::kExecute);
+    Command large = Story::CompleteCommand(owned);
+    large.mutable_settle()->mutable_outcome()->set_body(std::string(9 << 20, 'x'));
+    const Answer refused = story.Do(region, large);
+    EXPECT_EQ(refused.kind, Kind::kUnavailable) << region;
+    EXPECT_TRUE(refused.refused) << region;
+    for (const std::string& other : story.cluster.regions())
+      EXPECT_EQ(story.Begin(other, other + " after " + region).kind, Kind::kExecute);
+    EXPECT_EQ(story.Complete(region, owned).kind, Kind::kDone) << "with a smaller answer";
+  }
+  EXPECT_TRUE(story.AllEqual());
+}
+
+TEST(StrictRefusal, ALeaderTakesNoCommandThatFitsNoMessage) {
+  StrictStory story;
+  const std::string leader = story.Leader();
+  const std::string hostile = story.Followers()[0];
+  story.cluster.Crash(hostile);
+  SimulatedTransport transport(story.cluster.network(), hostile, story.cluster.time());
+  StrictMessage message;
+  message.set_format(1);
+  message.mutable_asker()->set_member(hostile + "/0");
+  StrictRequest& request = *message.add_requests();
+  request.set_request(7);
+  *request.mutable_command() = BeginCommand("acme", "k", 1, 2000, 1000);
+  request.mutable_command()->mutable_begin()->set_fingerprint(std::string(5 << 20, 'x'));
+  transport.Send(leader, std::string(1, '\0') + message.SerializeAsString());
+  story.Run(100);
+  EXPECT_EQ(story.Group(leader).refused(), 1u);
+  EXPECT_EQ(story.BeginPatiently(leader, "k").kind, Kind::kExecute);
+}
+
 }  // namespace
 }  // namespace once
