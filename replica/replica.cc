@@ -31,8 +31,9 @@ std::string UnreadyFor(StrictGroup& group) {
   if (!group.RulesDiffer()) return "";
   if (group.engine().Leads()) return "the [[strict]] rules differ from those of most members";
   const std::string leader = group.engine().LeaderRegion();
-  return "the [[strict]] rules differ from those of the leader, " +
-         (leader.empty() ? "which is not heard now" : leader);
+  if (!leader.empty()) return "the [[strict]] rules differ from those of the leader, " + leader;
+  return "the [[strict]] rules differ from those of the last leader or start, and no leader is "
+         "heard now";
 }
 
 Metrics::StrictGauges GaugesOf(StrictGroup& group) {
@@ -86,6 +87,7 @@ std::string Replica::Join(Transport& transport, const std::string& identity, con
   options.terms.set_slot_bytes_max(config.slot_bytes_max);
   options.terms.set_run_retention_ms(config.run_retention_ms);
   options.rules = strict_routes_.Digest();
+  options.rules_changed = WasMember() && !strict_routes_.AreThoseOf(tables_);
   options.answer_ms = config.strict_answer_ms;
   options.hot_bytes_max = config.hot_bytes_max;
   options.engine.log_entries = config.strict_log_entries;

@@ -50,7 +50,8 @@ StrictGroup::StrictGroup(StrictWorld world, StrictOptions options)
       reads_(world_.scheduler, options_.answer_ms, options_.resend_ms, world_.entropy() >> 1,
              [this](std::uint64_t read) { return AskLeader(read); }),
       duties_(world_.scheduler, world_.clock, *engine_, state_, proposals_,
-              options_.terms.skew_ms()) {
+              options_.terms.skew_ms()),
+      rules_differ_(options_.rules_changed) {
   world_.transport.SetReceiver(
       [this](const std::string& from, const std::string& bytes) { Receive(from, bytes); });
 }
@@ -181,7 +182,9 @@ void StrictGroup::LeaderChanged() {
 }
 
 void StrictGroup::JudgeItself() {
+  const bool differed = RulesDiffer();
   engine_->Leads() ? JudgeAsLeader() : JudgeAsFollower(engine_->LeaderRegion());
+  if (RulesDiffer() && !differed) requests_.GiveUp(MayAdmit);
   proposals_.Heed(clock_standing_);
 }
 
@@ -295,13 +298,20 @@ void StrictGroup::Receive(const std::string& from, const std::string& bytes) {
     if (!true_asker || request.request() == 0 || !IsCallersCommand(request.command()) ||
         request.command().ByteSizeLong() > kCommandBytesMax)
       ++refused_;
-    else if (engine_->Leads())
+    else if (engine_->Leads() && MayTake(message, request))
       proposals_.Take(message.asker(), request);
   }
   for (const std::uint64_t read : message.reads())
     if (engine_->Leads()) AnswerRead(from, read);
   for (const ReadReply& reply : message.read_replies())
     reads_.Known(reply.read(), reply.index(), state_.applied());
+}
+
+// What an asker with other rules takes for strict may be best-effort here. It will hear that its
+// rules differ.
+bool StrictGroup::MayTake(const StrictMessage& message, const StrictRequest& request) const {
+  const bool differ = message.rules() != 0 && message.rules() != options_.rules;
+  return !(differ || RulesDiffer()) || !MayAdmit(request.command());
 }
 
 }  // namespace once

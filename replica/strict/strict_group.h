@@ -34,6 +34,7 @@ struct StrictOptions {
   std::string member;             // "region/identity"
   LedgerTerms terms;              // what this node's configuration says; in force while it leads
   std::uint64_t rules = 0;        // StrictRoutes::Digest of this node's; 0: not told to others
+  bool rules_changed = false;     // since its last start: they differ until a leader is heard
   std::int64_t answer_ms = 2000;  // then a caller is told kUnavailable
   std::int64_t resend_ms = 500;
   std::size_t hot_bytes_max = Config().hot_bytes_max;
@@ -99,7 +100,8 @@ class StrictGroup : private StateMachine {
   std::vector<std::string> RegionsWithOtherRules() const;
   /// This node's rules are not those in force, which are the leader's; or, where it leads, a
   /// majority of the voters has others. While no leader is heard, as it was last. Nothing that
-  /// MayAdmit is then taken, in either mode: it would be taken for what it is not.
+  /// MayAdmit is then taken, in either mode: it would be taken for what it is not. Who waits for
+  /// such a one is refused.
   bool RulesDiffer() const { return rules_differ_; }
   /// This node's clock differs by more than the bound from those of so many voters that it must not
   /// lead, or from the leader's. While no leader is heard, as it was last.
@@ -123,6 +125,7 @@ class StrictGroup : private StateMachine {
   void LeaderChanged() override;
 
   Answer Recall(const Command& command);
+  bool MayTake(const StrictMessage& message, const StrictRequest& request) const;
   void JudgeItself();
   void JudgeAsLeader();
   void JudgeAsFollower(const std::string& leader);
@@ -146,7 +149,7 @@ class StrictGroup : private StateMachine {
   StrictReads reads_;
   LeaderDuties duties_;
   ClockStanding clock_standing_ = ClockStanding::kUnheard;
-  bool rules_differ_ = false;
+  bool rules_differ_;
   bool led_ = false;
   std::uint64_t refused_ = 0;
   std::uint64_t leaders_ = 0;

@@ -52,8 +52,17 @@ void StrictRequests::SendAgain() {
 }
 
 void StrictRequests::GiveUp() {
-  for (auto& [number, waiting] : std::exchange(waiting_, {}))
-    Disappoint(waiting.done, waiting.sent);
+  GiveUp([](const Command&) { return true; });
+}
+
+void StrictRequests::GiveUp(const std::function<bool(const Command&)>& which) {
+  std::vector<Waiting> late;
+  for (auto at = waiting_.begin(); at != waiting_.end();) {
+    const auto next = std::next(at);
+    if (which(at->second.request.command())) late.push_back(waiting_.extract(at).mapped());
+    at = next;
+  }
+  for (const Waiting& waiting : late) Disappoint(waiting.done, waiting.sent);
 }
 
 void StrictRequests::Disappoint(const Done& done, bool sent) {

@@ -40,8 +40,9 @@ class StrictRequests {
   void Applied(std::uint64_t number, const Answer& answer);
   /// There is another leader.
   void SendAgain();
-  /// Everyone is told kUnavailable.
+  /// Everyone is told kUnavailable; or everyone who waits for such a command.
   void GiveUp();
+  void GiveUp(const std::function<bool(const Command&)>& which);
 
   std::size_t size() const { return waiting_.size(); }
   /// Of them, and of those that were answered lately, the ones that are about to be sent.

@@ -99,9 +99,13 @@ std::string StrictRoutes::Moved(Tables& tables, bool is_strict) const {
   return moved;
 }
 
+bool StrictRoutes::AreThoseOf(Tables& best_effort) const {
+  return best_effort.ReadRaw(keys::StrictRoutes()).value_or("") == Text();
+}
+
 std::string StrictRoutes::TakeEffect(Tables& best_effort, Tables& strict,
                                      const std::vector<Command>& unapplied) const {
-  if (best_effort.ReadRaw(keys::StrictRoutes()).value_or("") == Text()) return "";
+  if (AreThoseOf(best_effort)) return "";
   std::string moved = Moved(best_effort, false);
   if (moved.empty()) moved = Moved(strict, true);
   for (const Command& command : unapplied) {

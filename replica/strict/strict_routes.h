@@ -32,6 +32,8 @@ class StrictRoutes {
   /// Equal for equal sets of rules, whatever their order; never 0.
   std::uint64_t Digest() const;
 
+  /// They were in force at the last start on this store. May throw KvUnreadable.
+  bool AreThoseOf(Tables& best_effort) const;
   /// Compares with what was in force at the last start on this store. Empty and noted down for the
   /// next, or a sentence for the operator: a claim or a webhook that is still kept, or that one of
   /// the `unapplied` commands of the group's log may make, would change its domain. May throw

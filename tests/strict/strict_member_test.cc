@@ -164,6 +164,84 @@ TEST_F(OtherRules, DoNotLead) {
     EXPECT_EQ(story_.BeginPatiently(other, "of " + other).kind, Answer::Kind::kExecute) << other;
 }
 
+/// The region comes back alone, with a rule more than the others have.
+class NewRule : public OtherRules {
+ protected:
+  void SetUp() override {
+    OtherRules::SetUp();
+    story_.cluster.SetStrictRoutes(odd_, {{{"acme", "*"}, {"dev", "*"}, {"new", "*"}}});
+    story_.cluster.Crash(odd_);
+    story_.cluster.Partition({odd_}, story_.Others(odd_));
+    Restart();
+  }
+  void Restart() {
+    story_.cluster.Restart(odd_);
+    story_.Run(100);
+  }
+  void ExpectNoSlot(const std::string& key) {
+    const std::string hash = BeginCommand("new", key, 1, 1, 1).begin().slot().hash();
+    for (const std::string& region : story_.cluster.regions()) {
+      EXPECT_EQ(story_.Group(region).tables().FindSlot(hash), nullptr) << region;
+      EXPECT_EQ(story_.SlotIn(region, key, "new"), nullptr) << region;
+    }
+  }
+};
+
+TEST_F(NewRule, AdmitsNothingBeforeALeaderIsHeard) {
+  ExpectRefused(story_.Begin(odd_, "k", 1, "new"));
+  ExpectRefused(story_.Begin(odd_, "k", 1, "other"));
+  EXPECT_NE(story_.cluster.replica(odd_).Unready().find("no leader"), std::string::npos);
+}
+
+TEST_F(NewRule, IsOverWhenTheLeaderHasItToo) {
+  for (const std::string& other : story_.Others(odd_)) {
+    story_.cluster.Crash(other);
+    story_.cluster.SetStrictRoutes(other, {{{"acme", "*"}, {"dev", "*"}, {"new", "*"}}});
+    story_.cluster.Restart(other);
+  }
+  story_.cluster.Heal();
+  story_.Run(3000);
+  EXPECT_EQ(story_.BeginPatiently(odd_, "x").kind, Answer::Kind::kExecute);
+  EXPECT_EQ(story_.Begin(odd_, "k", 1, "new").kind, Answer::Kind::kExecute);
+  EXPECT_EQ(story_.Begin(odd_, "k", 1, "other").kind, Answer::Kind::kExecute);
+}
+
+// At the second start the rules are those of the last one.
+TEST_F(NewRule, WhoAskedBeforeTheLeaderIsHeardIsRefusedWhenItIs) {
+  story_.cluster.Crash(odd_);
+  Restart();
+  std::optional<Answer> answer;
+  story_.cluster.Submit(odd_, BeginCommand("new", "k", 1, 2000, 3'600'000),
+                        [&](const Answer& a) { answer = a; });
+  story_.Run(50);
+  ASSERT_FALSE(answer) << "it waits for a leader";
+  story_.cluster.Heal();
+  ASSERT_TRUE(story_.cluster.time().RunUntil([&] { return answer.has_value(); }, 1500));
+  ExpectRefused(*answer);
+  EXPECT_TRUE(story_.Group(odd_).RulesDiffer());
+  story_.Run(3000);
+  ExpectNoSlot("k");
+}
+
+TEST_F(NewRule, ALeaderTakesNothingNewOfWhoHasOtherRules) {
+  story_.cluster.Crash(odd_);
+  story_.cluster.Heal();
+  SimulatedTransport transport(story_.cluster.network(), odd_, story_.cluster.time());
+  StrictMessage message;
+  message.set_format(1);
+  message.set_rules(7);
+  message.mutable_asker()->set_member(story_.cluster.Member(odd_));
+  StrictRequest& request = *message.add_requests();
+  request.set_request(7);
+  *request.mutable_command() = BeginCommand("new", "k", 1, 2000, 1000);
+  transport.Send(story_.Leader(), std::string(1, '\0') + message.SerializeAsString());
+  story_.Run(1000);
+  EXPECT_EQ(story_.Group(story_.Leader()).refused(), 0u) << "it is an honest mistake";
+  for (const std::string& region : story_.Others(odd_))
+    EXPECT_EQ(story_.Group(region).tables().FindSlot(request.command().begin().slot().hash()),
+              nullptr);
+}
+
 TEST_F(OtherRules, AreOverWhenTheRulesAreTheSameAgain) {
   ASSERT_TRUE(AwaitKnown());
   story_.cluster.Crash(odd_);
