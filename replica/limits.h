@@ -62,7 +62,7 @@ struct Limits {
   std::int64_t stop_grace_ms = 500;            // for a request on an idle connection, when stopping
   std::int64_t stop_deadline_ms = 10'000;      // answers that are under way when stopping
   std::int64_t stream_keep_alive_ms = 15'000;  // a comment on event streams
-  std::size_t stream_queue_bytes_max = 256 * 1024;  // unsent bytes of one event stream
+  std::size_t stream_queue_bytes_max = 256 * 1024;  // unsent, beside one event of a stream
   double tenant_requests_per_second = 0;            // 0: no limit
   double tenant_burst = 0;                          // 0: one second's worth
   std::size_t waiters_max = 16'384;                 // callers joined to claims in flight

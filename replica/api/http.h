@@ -28,7 +28,8 @@ struct HttpRequest {
 class EventSink {
  public:
   virtual ~EventSink() = default;
-  /// Queues bytes; false when the client is gone or reads too slowly (the stream is then closed).
+  /// Queues bytes, all of them or none; false when the client is gone or reads too slowly (the
+  /// stream then ends).
   virtual bool Send(std::string_view bytes) = 0;
   virtual void Close() = 0;
 };

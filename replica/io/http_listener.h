@@ -44,8 +44,9 @@ struct ListenOptions {
 ///   - A Respond may be called after its client, or the listener, is gone: nothing happens.
 ///   - A stream's callback runs once its head is on the way, and not at all for HEAD or when the
 ///     client is gone. A stream ends its connection. A client may close its sending side and listen
-///     on; one that closed both is noticed at once. Send returns false once that, or more than
-///     stream_queue_bytes_max that wait for it, has ended the stream.
+///     on; one that closed both is noticed at once. Send returns false once that has ended the
+///     stream. While more than stream_queue_bytes_max wait for the client it takes nothing: it
+///     returns false, and the stream ends behind what is queued.
 class HttpListener {
  public:
   /// Binds and starts to accept, or says why not.

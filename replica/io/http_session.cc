@@ -343,6 +343,8 @@ void Session<Stream>::Deliver() {
   const bool sent = Push();
   if (phase_ == Phase::kAnswering && sent) return EndAnswer();
   if (phase_ != Phase::kStreaming) return;
+  deadline_ms_ = sent ? HttpConnections::kNever  // it may be that of the answer before
+                      : connections_->DeadlineIn(limits().write_deadline_ms);
   AwaitEnd();
   const auto open = std::exchange(on_stream_, nullptr);
   open(std::shared_ptr<EventSink>(this->shared_from_this()));
@@ -353,8 +355,8 @@ void Session<Stream>::Deliver() {
 /// connection is closed).
 template <class Stream>
 bool Session<Stream>::Push() {
-  if (out_.writing()) {
-    if (phase_ != Phase::kReading) SetDeadline(limits().write_deadline_ms);
+  if (out_.writing()) {  // what is appended to a stream is no progress of its client
+    if (phase_ == Phase::kAnswering) SetDeadline(limits().write_deadline_ms);
     return false;
   }
   error_code error;
@@ -396,12 +398,15 @@ template <class Stream>
 bool Session<Stream>::Send(std::string_view bytes) {
   if (phase_ != Phase::kStreaming) return false;
   if (bytes.empty()) return true;
+  if (out_.size() > limits().stream_queue_bytes_max) {
+    Close();  // behind what is queued: cut off inside a large event, a client would never pass it
+    return false;
+  }
   if (form_.http_1_0)
     out_.tail() += bytes;
   else
     AppendChunk(bytes, out_.tail());
   Push();
-  if (out_.size() > limits().stream_queue_bytes_max) Drop();
   return phase_ == Phase::kStreaming;
 }
 

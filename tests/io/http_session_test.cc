@@ -1,0 +1,124 @@
+// One session on a connection whose buffers are small, in virtual time.
+#include "replica/io/http_session.h"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "tests/io/http_server.h"
+
+namespace once {
+namespace {
+
+constexpr int kBufferBytes = 4096;
+
+/// Keeps every request's Respond.
+class HoldingService : public HttpService {
+ public:
+  void Serve(const HttpRequest&, Respond respond) override { held.push_back(std::move(respond)); }
+  std::deque<Respond> held;
+};
+
+/// Both ends of a connection over loopback; neither takes much that the other has not read.
+class SmallConnection {
+ public:
+  SmallConnection() {
+    const int listening = ::socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    auto* const where = reinterpret_cast<sockaddr*>(&address);
+    EXPECT_EQ(::bind(listening, where, size), 0);
+    EXPECT_EQ(::listen(listening, 1), 0);
+    EXPECT_EQ(::getsockname(listening, where, &size), 0);
+    client = ::socket(AF_INET, SOCK_STREAM, 0);
+    ::setsockopt(client, SOL_SOCKET, SO_RCVBUF, &kBufferBytes, sizeof kBufferBytes);
+    EXPECT_EQ(::connect(client, where, size), 0);
+    server = ::accept(listening, nullptr, nullptr);
+    ::setsockopt(server, SOL_SOCKET, SO_SNDBUF, &kBufferBytes, sizeof kBufferBytes);
+    ::close(listening);
+  }
+  ~SmallConnection() { ::close(client); }
+
+  int client;
+  int server;  // the session's
+};
+
+class HttpSessionTest : public testing::Test {
+ protected:
+  HttpSessionTest() {
+    connections_->Sweep(0, 0);
+    const auto session = MakeHttpSession(context_, pair_.server, false, connections_, nullptr);
+    connections_->Add(session, "client", connections_->Admit("client"));
+    session->Start();
+  }
+  ~HttpSessionTest() override {
+    service_.held.clear();
+    connections_->Abort();
+    context_.poll();
+  }
+
+  void Send(std::string_view bytes) {
+    EXPECT_EQ(::send(pair_.client, bytes.data(), bytes.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(bytes.size()));
+  }
+  /// What there is to read now.
+  std::size_t Take() {
+    char bytes[kBufferBytes];
+    std::size_t taken = 0;
+    ssize_t count;
+    while ((count = ::recv(pair_.client, bytes, sizeof bytes, MSG_DONTWAIT)) > 0)
+      taken += static_cast<std::size_t>(count);
+    return taken;
+  }
+  template <class Condition>
+  bool Eventually(Condition condition) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (!condition()) {
+      if (std::chrono::steady_clock::now() > end) return false;
+      context_.restart();
+      context_.poll();
+    }
+    return true;
+  }
+  void Answer(const std::function<void(HttpReply&)>& fill) {
+    HttpReply reply;
+    reply.status = 200;
+    fill(reply);
+    const Respond respond = std::move(service_.held.front());
+    service_.held.pop_front();
+    respond(std::move(reply));
+  }
+
+  Limits limits_;
+  HoldingService service_;
+  boost::asio::io_context context_{1};
+  std::shared_ptr<HttpConnections> connections_ =
+      std::make_shared<HttpConnections>(limits_, service_);
+  SmallConnection pair_;
+};
+
+TEST_F(HttpSessionTest, S_61_AStreamIsNotHeldToTheDeadlineOfTheAnswerBeforeIt) {
+  Send(Get("/first") + Get("/second"));
+  ASSERT_TRUE(Eventually([&] { return service_.held.size() == 1; }));
+  const std::string body(15'000, 'b');
+  Answer([&](HttpReply& reply) { reply.body = body; });
+  ASSERT_EQ(service_.held.size(), 1u) << "the second is served before the first answer is sent";
+  context_.restart();
+  context_.poll();
+  std::size_t taken = Take();
+  ASSERT_LT(taken, body.size()) << "the kernel took the first answer whole";
+  ASSERT_TRUE(Eventually([&] { return (taken += Take()) > body.size() + 50; }));
+  std::shared_ptr<EventSink> sink;
+  Answer([&](HttpReply& reply) {
+    reply.stream = [&](std::shared_ptr<EventSink> opened) { sink = std::move(opened); };
+  });
+  ASSERT_TRUE(sink);
+  connections_->Sweep(2 * limits_.write_deadline_ms, 0);
+  EXPECT_TRUE(sink->Send("data: 1\n\n"));
+  EXPECT_EQ(connections_->counters.timeouts, 0u);
+}
+
+}  // namespace
+}  // namespace once
