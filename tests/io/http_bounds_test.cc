@@ -173,20 +173,6 @@ TEST(HttpBounds, S_61_WhatComesAfterTheLastAnswerIsReadForAWhileOnly) {
       << "the client has not closed";
 }
 
-TEST(HttpBounds, S_61_WhatComesAfterTheLastAnswerIsReadUpToTheBound) {
-  Limits limits = Patient();
-  limits.drain_deadline_ms = kLongMs;
-  limits.drain_bytes_max = 100'000;
-  HttpServer server(limits);
-  HttpClient client(server);
-  client.Send("no request\r\n\r\n");
-  EXPECT_EQ(StatusOf(client.ReadToEnd()), "HTTP/1.1 400");
-  client.Send(std::string(limits.drain_bytes_max, 'x'));
-  EXPECT_EQ(server.counters().open, 1u);
-  client.Send("x");
-  EXPECT_TRUE(server.Eventually([&] { return server.listener().counters().open == 0; }));
-}
-
 TEST(HttpBounds, AHeadOfExactlyTheLimitIsServed) {
   Limits limits = Patient();
   limits.header_bytes_max = 10'000;

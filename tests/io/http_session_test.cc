@@ -1,7 +1,9 @@
 // One session on a connection whose buffers are small, in virtual time.
 #include "replica/io/http_session.h"
 
+#include <linux/sockios.h>
 #include <netinet/in.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -63,6 +65,13 @@ class HttpSessionTest : public testing::Test {
     EXPECT_EQ(::send(pair_.client, bytes.data(), bytes.size(), MSG_NOSIGNAL),
               static_cast<ssize_t>(bytes.size()));
   }
+  /// True when the session has read all that was sent.
+  bool AllRead() {
+    int on_the_way = 0, waiting = 0;
+    ::ioctl(pair_.client, SIOCOUTQ, &on_the_way);
+    ::ioctl(pair_.server, FIONREAD, &waiting);
+    return on_the_way == 0 && waiting == 0;
+  }
   /// What there is to read now.
   std::size_t Take() {
     char bytes[kBufferBytes];
@@ -118,6 +127,19 @@ TEST_F(HttpSessionTest, S_61_AStreamIsNotHeldToTheDeadlineOfTheAnswerBeforeIt) {
   connections_->Sweep(2 * limits_.write_deadline_ms, 0);
   EXPECT_TRUE(sink->Send("data: 1\n\n"));
   EXPECT_EQ(connections_->counters.timeouts, 0u);
+}
+
+TEST_F(HttpSessionTest, S_61_WhatComesAfterTheLastAnswerIsReadUpToTheBound) {
+  limits_.drain_bytes_max = 100 * kBufferBytes;
+  Send("no request\r\n\r\n");
+  ASSERT_TRUE(Eventually([&] { return Take() > 0; }));
+  for (int i = 0; i < 100; ++i) {
+    Send(std::string(kBufferBytes, 'x'));
+    ASSERT_TRUE(Eventually([&] { return AllRead(); }));
+  }
+  EXPECT_EQ(connections_->counters.open, 1u);
+  Send("x");
+  EXPECT_TRUE(Eventually([&] { return connections_->counters.open == 0; }));
 }
 
 }  // namespace
