@@ -15,7 +15,6 @@
 namespace once {
 namespace {
 
-constexpr const char* kReplayHeader = "openwop-Idempotent-Replay";
 // What a caller that was told "in flight" should wait; the lease may be much longer than the work.
 constexpr std::int64_t kInFlightRetrySecondsMax = 2;
 
@@ -287,7 +286,7 @@ HttpReply Api::MutationReply(const Answer& answer, bool keyed, bool as_problem) 
     return Refusal(answer, as_problem, keyed);
   HttpReply reply = FromOutcome(answer.outcome, as_problem);
   if (keyed && answer.kind == Answer::Kind::kReplay)
-    reply.headers.emplace_back(kReplayHeader, "true");
+    reply.headers.emplace_back(kReplayedHeader, "true");
   if (answer.kind == Answer::Kind::kDone && (reply.status == 429 || reply.status == 503))
     RetryAfter(reply, 1);
   return reply;

@@ -125,7 +125,7 @@ void Api::Serve(const HttpRequest& request, Respond respond) {
 }
 
 std::int64_t Api::WaitMillis(const HttpRequest& request) const {
-  const std::int64_t seconds = PreferredWait(request.Header("Prefer")).value_or(0);
+  const std::int64_t seconds = PreferredWait(request).value_or(0);
   return std::min(seconds * 1000, config_.limits.wait_ms_max);
 }
 

@@ -23,6 +23,9 @@ namespace once {
 
 enum class Severity { kInfo, kWarning };
 
+/// On an answer that was given before.
+inline constexpr const char* kReplayedHeader = "openwop-Idempotent-Replay";
+
 /// One request on its way through a handler. Views are valid until the handler returns.
 struct Call {
   const HttpRequest& request;

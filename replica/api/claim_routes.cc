@@ -16,9 +16,6 @@
 namespace once {
 namespace {
 
-constexpr std::string_view kUnknownMember =
-    "The body has a member that this operation does not know.";
-
 bool IsControl(char c) {
   return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
 }
@@ -144,6 +141,43 @@ std::optional<OwnedClaim> ReadOwnedClaim(const Call& call) {
   return std::nullopt;
 }
 
+// The body's members, as views into `text`; answers the call itself when it is not an object of
+// `known` ones.
+std::optional<JsonMembers> ReadBody(const Call& call, std::string& text,
+                                    std::initializer_list<std::string_view> known) {
+  CanonicalJson canonical = Canonicalize(call.request.body);
+  std::string wrong;
+  std::optional<JsonMembers> body;
+  if (canonical.text) {
+    text = std::move(*canonical.text);
+    body = JsonMembers::Of(text);
+    if (!body)
+      wrong = "The body must be a JSON object.";
+    else if (!body->AllAmong(known))
+      wrong = "The body has a member that this operation does not know.";
+  } else {
+    wrong = "The body is not acceptable JSON: " + canonical.error.reason;
+  }
+  if (wrong.empty()) return body;
+  call.Fail(400, "validation_error", wrong);
+  return std::nullopt;
+}
+
+// Begin or Renew: the lease that the body asks for, if it does. False and an answer when it is
+// wrong.
+template <typename Change>
+bool ReadLease(const Call& call, const JsonMembers& body, std::int64_t lease_ms_max,
+               Change& change) {
+  if (!body.Has("leaseSeconds")) return true;
+  const auto most = static_cast<std::uint64_t>(lease_ms_max / 1000);
+  const auto seconds = body.Whole("leaseSeconds", 1, most);
+  if (seconds)
+    change.set_lease_ms(*seconds * 1000);
+  else
+    call.Fail(400, "validation_error", "leaseSeconds is out of range.");
+  return seconds.has_value();
+}
+
 // Settle or Renew: whose claim it is, and under which fence.
 template <typename Change>
 void Name(Change& change, const Call& call, const OwnedClaim& owned) {
@@ -209,15 +243,10 @@ std::optional<ClaimState> ReadState(const JsonMembers& body, std::uint32_t statu
 }  // namespace
 
 void Api::BeginClaim(Call& call) {
-  const CanonicalJson canonical = Canonicalize(call.request.body);
-  if (!canonical.text)
-    return call.Fail(400, "validation_error",
-                     "The body is not acceptable JSON: " + canonical.error.reason);
-  const auto body = JsonMembers::Of(*canonical.text);
-  if (!body) return call.Fail(400, "validation_error", "The body must be a JSON object.");
-  if (!body->Unknown({"endpoint", "request", "fingerprint", "retentionSeconds", "leaseSeconds"})
-           .empty())
-    return call.Fail(400, "validation_error", std::string(kUnknownMember));
+  std::string text;
+  const auto body = ReadBody(
+      call, text, {"endpoint", "request", "fingerprint", "retentionSeconds", "leaseSeconds"});
+  if (!body) return;
   const auto endpoint = body->String("endpoint");
   if (!endpoint || endpoint->empty() || endpoint->size() > kEndpointBytesMax)
     return call.Fail(
@@ -257,12 +286,7 @@ void Api::BeginClaim(Call& call) {
                            (least == 0 ? " (0: never expires)." : "."));
     begin.set_retention_ms(*seconds * 1000);
   }
-  if (body->Has("leaseSeconds")) {
-    const auto seconds = body->Whole(
-        "leaseSeconds", 1, static_cast<std::uint64_t>(config_.limits.lease_ms_max / 1000));
-    if (!seconds) return call.Fail(400, "validation_error", "leaseSeconds is out of range.");
-    begin.set_lease_ms(*seconds * 1000);
-  }
+  if (!ReadLease(call, *body, config_.limits.lease_ms_max, begin)) return;
   if (Replay(call, begin)) return;
   auto done = [this, respond = std::move(call.respond), tenant = call.who.tenant,
                endpoint = *endpoint, fingerprint = begin.fingerprint(),
@@ -272,7 +296,7 @@ void Api::BeginClaim(Call& call) {
       return respond(ClaimReply(201, answer.claim, answer.hash, nullptr));
     if (answer.kind != Answer::Kind::kReplay) return respond(Refusal(answer, as_problem));
     HttpReply reply = ClaimReply(200, answer.claim, answer.hash, &answer.outcome);
-    reply.headers.emplace_back("openwop-Idempotent-Replay", "true");
+    reply.headers.emplace_back(kReplayedHeader, "true");
     KeepReplay(answer, fingerprint, changes, reply);
     respond(std::move(reply));
   };
@@ -309,14 +333,9 @@ void Api::GetClaim(Call& call) {
 void Api::SettleClaimRoute(Call& call) {
   const auto owned = ReadOwnedClaim(call);
   if (!owned) return;
-  const CanonicalJson canonical = Canonicalize(call.request.body);
-  if (!canonical.text)
-    return call.Fail(400, "validation_error",
-                     "The body is not acceptable JSON: " + canonical.error.reason);
-  const auto body = JsonMembers::Of(*canonical.text);
-  if (!body) return call.Fail(400, "validation_error", "The body must be a JSON object.");
-  if (!body->Unknown({"status", "headers", "body", "bodyBase64", "state"}).empty())
-    return call.Fail(400, "validation_error", std::string(kUnknownMember));
+  std::string text;
+  const auto body = ReadBody(call, text, {"status", "headers", "body", "bodyBase64", "state"});
+  if (!body) return;
   Command command;
   Settle& settle = *command.mutable_settle();
   if (std::string wrong =
@@ -358,7 +377,7 @@ void Api::SettleWith(Call& call, Command command, int status) {
                     HttpReply reply = ClaimReply(status, answer.claim, answer.hash, nullptr);
                     if (status == 204) reply.body.clear();
                     if (answer.kind == Kind::kReplay)
-                      reply.headers.emplace_back("openwop-Idempotent-Replay", "true");
+                      reply.headers.emplace_back(kReplayedHeader, "true");
                     respond(std::move(reply));
                   });
 }
@@ -369,16 +388,9 @@ void Api::RenewClaimRoute(Call& call) {
   Command command;
   Renew& renew = *command.mutable_renew();
   if (!call.request.body.empty()) {
-    const CanonicalJson canonical = Canonicalize(call.request.body);
-    const auto body = canonical.text ? JsonMembers::Of(*canonical.text) : std::nullopt;
-    if (!body) return call.Fail(400, "validation_error", "The body must be a JSON object.");
-    if (!body->Unknown({"leaseSeconds"}).empty())
-      return call.Fail(400, "validation_error", std::string(kUnknownMember));
-    const auto most = static_cast<std::uint64_t>(config_.limits.lease_ms_max / 1000);
-    const auto seconds = body->Whole("leaseSeconds", 1, most);
-    if (!seconds && body->Has("leaseSeconds"))
-      return call.Fail(400, "validation_error", "leaseSeconds is out of range.");
-    if (seconds) renew.set_lease_ms(*seconds * 1000);
+    std::string text;
+    const auto body = ReadBody(call, text, {"leaseSeconds"});
+    if (!body || !ReadLease(call, *body, config_.limits.lease_ms_max, renew)) return;
   }
   Name(renew, call, *owned);
   replica_.Submit(std::move(command), [this, respond = call.respond, tenant = call.who.tenant,

@@ -98,10 +98,10 @@ std::optional<std::uint64_t> JsonMembers::Whole(std::string_view name, std::uint
   return number;
 }
 
-std::string_view JsonMembers::Unknown(std::initializer_list<std::string_view> known) const {
-  for (const auto& [name, value] : members_)
-    if (std::find(known.begin(), known.end(), name) == known.end()) return name;
-  return {};
+bool JsonMembers::AllAmong(std::initializer_list<std::string_view> known) const {
+  return std::all_of(members_.begin(), members_.end(), [&](const auto& member) {
+    return std::find(known.begin(), known.end(), member.first) != known.end();
+  });
 }
 
 std::string UnescapeJson(std::string_view literal) {

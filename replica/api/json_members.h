@@ -26,8 +26,8 @@ class JsonMembers {
                                      std::uint64_t high) const;
   /// Names (as escaped in the text) and canonical values, ordered by name.
   const std::vector<std::pair<std::string_view, std::string_view>>& all() const { return members_; }
-  /// A name that is none of `known`, or empty.
-  std::string_view Unknown(std::initializer_list<std::string_view> known) const;
+  /// Every name is one of `known`.
+  bool AllAmong(std::initializer_list<std::string_view> known) const;
 
  private:
   std::vector<std::pair<std::string_view, std::string_view>> members_;

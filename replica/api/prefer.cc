@@ -21,11 +21,14 @@ std::optional<std::int64_t> Seconds(std::string_view value) {
 
 }  // namespace
 
-std::optional<std::int64_t> PreferredWait(std::string_view prefer) {
-  while (!prefer.empty()) {
-    std::string_view preference = TakeUntil(prefer, ',');
-    std::string_view pair = TakeUntil(preference, ';');
-    if (SameToken(TakeUntil(pair, '='), "wait")) return Seconds(Trimmed(pair));
+std::optional<std::int64_t> PreferredWait(const HttpRequest& request) {
+  for (auto [name, prefer] : request.headers) {
+    if (!SameToken(name, "Prefer")) continue;
+    while (!prefer.empty()) {
+      std::string_view preference = TakeUntil(prefer, ',');
+      std::string_view pair = TakeUntil(preference, ';');
+      if (SameToken(TakeUntil(pair, '='), "wait")) return Seconds(Trimmed(pair));
+    }
   }
   return std::nullopt;
 }

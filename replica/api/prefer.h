@@ -3,12 +3,13 @@
 
 #include <cstdint>
 #include <optional>
-#include <string_view>
+
+#include "replica/api/http.h"
 
 namespace once {
 
-/// The seconds of the first `wait` in a list of preferences, at most a day. Nothing: there is none,
-/// or it is not a number, and such a preference is ignored.
-std::optional<std::int64_t> PreferredWait(std::string_view prefer);
+/// The seconds of the first `wait` among the request's preferences, on however many lines, at most
+/// a day. Nothing: there is none, or it is not a number, and such a preference is ignored.
+std::optional<std::int64_t> PreferredWait(const HttpRequest& request);
 
 }  // namespace once

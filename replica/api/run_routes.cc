@@ -95,8 +95,22 @@ std::optional<bool> Decision(const json::object& body) {
   return std::nullopt;
 }
 
-constexpr std::string_view kDecisionWanted =
-    R"(The body must say {"decision": "approved"} or {"decision": "rejected"}.)";
+// ResolveApproval or ResolveInterrupt; false and an answer when the body decides nothing.
+template <typename Resolve>
+bool ReadDecision(const Call& call, Resolve& resolve) {
+  const auto body = BodyObject(call);
+  if (!body) return false;
+  const auto decision = Decision(*body);
+  if (!decision) {
+    call.Fail(400, "validation_error",
+              R"(The body must say {"decision": "approved"} or {"decision": "rejected"}.)");
+    return false;
+  }
+  resolve.set_approved(*decision);
+  if (const auto* payload = body->if_contains("payload"))
+    resolve.set_payload(json::serialize(*payload));
+  return true;
+}
 
 bool IsHttpUrl(std::string_view url) {
   return (url.starts_with("https://") || url.starts_with("http://")) &&
@@ -160,32 +174,18 @@ void Api::CancelRunRoute(Call& call) {
 }
 
 void Api::Approve(Call& call) {
-  const auto body = BodyObject(call);
-  if (!body) return;
-  const auto decision = Decision(*body);
-  if (!decision) return call.Fail(400, "validation_error", kDecisionWanted);
   Mutation mutation;
   ResolveApproval& resolve = *mutation.mutable_resolve_approval();
   resolve.set_run_id(std::string(call.Parameter("runId")));
   resolve.set_node_id(std::string(call.Parameter("nodeId")));
-  resolve.set_approved(*decision);
-  if (const auto* payload = body->if_contains("payload"))
-    resolve.set_payload(json::serialize(*payload));
-  Mutate(call, std::move(mutation));
+  if (ReadDecision(call, resolve)) Mutate(call, std::move(mutation));
 }
 
 void Api::Interrupt(Call& call) {
-  const auto body = BodyObject(call);
-  if (!body) return;
-  const auto decision = Decision(*body);
-  if (!decision) return call.Fail(400, "validation_error", kDecisionWanted);
   Mutation mutation;
   ResolveInterrupt& resolve = *mutation.mutable_resolve_interrupt();
   resolve.set_token(std::string(call.Parameter("token")));
-  resolve.set_approved(*decision);
-  if (const auto* payload = body->if_contains("payload"))
-    resolve.set_payload(json::serialize(*payload));
-  Mutate(call, std::move(mutation));
+  if (ReadDecision(call, resolve)) Mutate(call, std::move(mutation));
 }
 
 void Api::CreateWebhook(Call& call) {

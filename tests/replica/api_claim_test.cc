@@ -194,6 +194,26 @@ TEST_F(ApiClaim, UnknownMembersAreRefusedAndChangeNothing) {
   EXPECT_EQ(Settle(claim, R"({"status":200,"bodyBase64":"aGk="})").status, 200);
 }
 
+TEST_F(ApiClaim, AMemberWithoutANameIsUnknownToo) {
+  EXPECT_EQ(Begin("k", R"({"":1,"endpoint":"e","request":1})").status, 400);
+  EXPECT_EQ(Begin("k", R"({"":1,"endpoint":"e","request":1,"retentionSecond":5})").status, 400);
+  const Reply claim = Begin("k");
+  ASSERT_EQ(claim.status, 201);
+  EXPECT_EQ(Settle(claim, R"({"":1,"status":200})").status, 400);
+  EXPECT_EQ(Settle(claim, R"({"":1,"status":200,"bodyBase46":"aGk="})").status, 400);
+  EXPECT_EQ(Ask("POST", Place(claim) + "/renew", Fence(claim), R"({"":1})").status, 400);
+  EXPECT_EQ(Get(Place(claim)).Text("/state"), "pending");
+}
+
+TEST_F(ApiClaim, ABodyThatCannotBeReadIsToldWhy) {
+  const Reply claim = Begin("k");
+  for (const Reply& refused : {Begin("other", "{"), Settle(claim, "{"),
+                               Ask("POST", Place(claim) + "/renew", Fence(claim), "{")}) {
+    EXPECT_EQ(refused.status, 400);
+    EXPECT_TRUE(refused.Text("/message").starts_with("The body is not acceptable JSON: "));
+  }
+}
+
 // It is a label of metrics and a word of logs.
 TEST_F(ApiClaim, AnEndpointHasNoControlCharacters) {
   for (const char* body :
@@ -213,6 +233,16 @@ TEST_F(ApiClaim, PreferIsReadAsAList) {
     const auto answered = SendPost("/v1/claims", "k", kBegin, {{"Prefer", prefer}});
     EXPECT_EQ(answered->status, 409) << prefer;
   }
+}
+
+TEST_F(ApiClaim, PreferMayStandOnSeveralLines) {
+  const Reply claim = Begin("k");
+  const auto asked = [&](const char* first, const char* second) {
+    return SendPost("/v1/claims", "k", kBegin, {{"Prefer", first}, {"prefer", second}})->status;
+  };
+  EXPECT_EQ(asked("respond-async", "wait=10"), 0);
+  EXPECT_EQ(asked("wait=10", "respond-async"), 0);
+  EXPECT_EQ(asked("wait=0", "wait=10"), 409) << "the first one counts";
 }
 
 TEST_F(ApiClaim, CK_03_AReleasedKeyIsFreeForAnyRequest) {
