@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <openssl/rand.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -26,19 +27,57 @@ std::string RandomBytes(std::size_t count) {
   return bytes;
 }
 
+/// The folder of a file that is replaced, which is never replaced itself.
+class Folder {
+ public:
+  explicit Folder(const std::string& file) {
+    const std::string path = std::filesystem::path(file).parent_path();
+    fd_ = ::open(path.empty() ? "." : path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  }
+  ~Folder() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  /// Until *this is gone nobody else has it.
+  bool Lock() { return fd_ >= 0 && ::flock(fd_, LOCK_EX) == 0; }
+  bool Sync() { return fd_ >= 0 && ::fsync(fd_) == 0; }
+
+ private:
+  int fd_;
+};
+
+bool WriteAll(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t wrote = ::write(fd, text.data(), text.size());
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote < 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(wrote));
+  }
+  return ::fsync(fd) == 0;
+}
+
+// A node that could read the file must be able to read the next.
+bool TakeAfter(int fd, const std::string& path) {
+  struct stat before {};
+  struct stat made {};
+  if (::stat(path.c_str(), &before) != 0) return errno == ENOENT && ::fchmod(fd, 0600) == 0;
+  if (::fstat(fd, &made) != 0) return false;
+  const bool same = before.st_uid == made.st_uid && before.st_gid == made.st_gid;
+  return (same || ::fchown(fd, before.st_uid, before.st_gid) == 0) &&
+         ::fchmod(fd, before.st_mode & 07777) == 0;
+}
+
 std::string WriteWhole(const std::string& path, const std::string& text) {
   const std::string draft = path + ".new";
   const int fd = ::open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (fd < 0) return "cannot write " + draft + ": " + std::strerror(errno);
-  std::size_t done = 0;
-  while (done < text.size()) {
-    const ssize_t wrote = ::write(fd, text.data() + done, text.size() - done);
-    if (wrote < 0) break;
-    done += static_cast<std::size_t>(wrote);
-  }
-  const bool good = done == text.size() && ::fsync(fd) == 0;
+  const bool good = TakeAfter(fd, path) && WriteAll(fd, text);
+  const std::string why = good ? "" : std::strerror(errno);
   ::close(fd);
-  if (!good || std::rename(draft.c_str(), path.c_str()) != 0)
+  if (!good) return "cannot write " + draft + " like " + path + ": " + why;
+  if (std::rename(draft.c_str(), path.c_str()) != 0 || !Folder(path).Sync())
     return "cannot write " + path + ": " + std::strerror(errno);
   return "";
 }
@@ -72,6 +111,17 @@ std::variant<Credentials, std::string> LoadCredentials(const std::string& path) 
 
 std::string SaveCredentials(const std::string& path, const Credentials& credentials) {
   return WriteWhole(path, credentials.Serialize());
+}
+
+std::string ChangeCredentials(const std::string& path,
+                              const std::function<std::string(Credentials&)>& change) {
+  Folder folder(path);
+  if (!folder.Lock()) return "cannot lock the folder of " + path + ": " + std::strerror(errno);
+  auto loaded = LoadCredentials(path);
+  if (const auto* error = std::get_if<std::string>(&loaded)) return *error;
+  auto& credentials = std::get<Credentials>(loaded);
+  if (std::string why = change(credentials); !why.empty()) return why;
+  return SaveCredentials(path, credentials);
 }
 
 std::string EnsureDevelopmentKeys(const std::string& directory) {

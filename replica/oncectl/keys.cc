@@ -26,13 +26,12 @@ constexpr const char* kReloadHint =
     "Nodes that read this file see the change after SIGHUP or POST /v1/admin/reload.\n";
 
 int Create(const KeyOptions& options) {
-  auto loaded = LoadCredentials(options.file);
-  if (auto* error = std::get_if<std::string>(&loaded)) return Fail(*error);
-  auto& credentials = std::get<Credentials>(loaded);
-  NewKey made = MakeKey(options.tenant, options.actor, options.scopes);
-  credentials.Add(made.credential);
-  if (const std::string why = SaveCredentials(options.file, credentials); !why.empty())
-    return Fail(why + "; --file names the node's credentials file");
+  const NewKey made = MakeKey(options.tenant, options.actor, options.scopes);
+  const std::string why = ChangeCredentials(options.file, [&made](Credentials& credentials) {
+    credentials.Add(made.credential);
+    return "";
+  });
+  if (!why.empty()) return Fail(why + "; --file names the node's credentials file");
   std::cout << made.key << "\n";
   std::cerr << "Made " << made.credential.id << " for tenant " << options.tenant
             << ". The key is shown only now; the file keeps its hash.\n"
@@ -64,14 +63,12 @@ int List(const KeyOptions& options) {
 
 int Revoke(const KeyOptions& options) {
   if (!std::filesystem::exists(options.file)) return NoFile(options);
-  auto loaded = LoadCredentials(options.file);
-  if (auto* error = std::get_if<std::string>(&loaded)) return Fail(*error);
-  auto& credentials = std::get<Credentials>(loaded);
-  if (!credentials.Revoke(options.id))
-    return Fail("no active credential in " + options.file + " has the id " + options.id +
-                "; see oncectl keys list");
-  if (const std::string why = SaveCredentials(options.file, credentials); !why.empty())
-    return Fail(why);
+  const std::string why = ChangeCredentials(options.file, [&options](Credentials& credentials) {
+    if (credentials.Revoke(options.id)) return std::string();
+    return "no active credential in " + options.file + " has the id " + options.id +
+           "; see oncectl keys list";
+  });
+  if (!why.empty()) return Fail(why);
   std::cout << "Revoked " << options.id << ".\n" << kReloadHint;
   return 0;
 }
