@@ -142,6 +142,8 @@ void ReadStorage(const toml::table& root, Config& config) {
   storage.Read("slot_bytes_max", config.slot_bytes_max);
   storage.Read("evict_oldest", config.evict_oldest);
   storage.Read("hot_bytes_max", config.hot_bytes_max);
+  storage.Read("replays_bytes_max", config.replays_bytes_max);
+  storage.Read("free_bytes_min", config.free_bytes_min);
   storage.Read("inline_sync_us_max", config.inline_sync_us_max);
   storage.RefuseUnknown();
 }
@@ -151,6 +153,7 @@ void ReadLimits(const toml::table& root, Limits& limits) {
   section.Read("header_bytes_max", limits.header_bytes_max);
   section.Read("body_bytes_max", limits.body_bytes_max);
   section.Read("bodies_bytes_max", limits.bodies_bytes_max);
+  section.Read("answers_bytes_max", limits.answers_bytes_max);
   section.Read("stored_answer_bytes_max", limits.stored_answer_bytes_max);
   section.ReadMillis("header_deadline_ms", limits.header_deadline_ms);
   section.ReadMillis("body_deadline_ms", limits.body_deadline_ms);
@@ -168,6 +171,7 @@ void ReadLimits(const toml::table& root, Limits& limits) {
   section.Read("tenant_requests_per_second", limits.tenant_requests_per_second);
   section.Read("tenant_burst", limits.tenant_burst);
   section.Read("waiters_max", limits.waiters_max);
+  section.Read("waiting_bytes_max", limits.waiting_bytes_max);
   section.ReadMillis("wait_ms_max", limits.wait_ms_max);
   section.ReadMillis("lease_ms_max", limits.lease_ms_max);
   section.Read("retention_seconds_max", limits.retention_seconds_max);
@@ -222,8 +226,7 @@ void ReadCluster(const toml::table& root, Config& config) {
   if (!list) return;
   if (!list->is_array_of_tables()) throw std::runtime_error("peer must be written as [[peer]]");
   for (const auto& node : *list->as_array()) {
-    toml::table wrapper{{"peer", *node.as_table()}};
-    Section section(wrapper, "peer");
+    Section section(node.as_table(), "peer");
     PeerAddress& peer = config.peers.emplace_back();
     section.Read("region", peer.region);
     section.Read("address", peer.address);
@@ -285,12 +288,22 @@ Config Read(const toml::table& root) {
 std::string ValidateLimits(const Limits& limits) {
   if (limits.lease_ms_max > kLeaseMsMax)
     return "[limits] lease_ms_max must not exceed seven days: other regions would not believe it";
+  if (limits.lease_ms_max < 1000)
+    return "[limits] lease_ms_max must be at least 1000: callers ask for whole seconds";
   if (limits.retention_seconds_max < 1 || limits.retention_seconds_max > kSpanSecondsMax)
     return "[limits] retention_seconds_max must be 1 to 3162240000, a hundred years";
   if (limits.header_bytes_max < 1024) return "[limits] header_bytes_max must be at least 1024";
   if (limits.bodies_bytes_max / 2 < limits.body_bytes_max)
     return "[limits] bodies_bytes_max must be at least twice body_bytes_max";
+  if (limits.answers_bytes_max / 2 < limits.stored_answer_bytes_max)
+    return "[limits] answers_bytes_max must be at least twice stored_answer_bytes_max";
+  if (limits.waiting_bytes_max / 2 < limits.body_bytes_max)
+    return "[limits] waiting_bytes_max must be at least twice body_bytes_max";
   if (limits.connections_max == 0) return "[limits] connections_max must be at least 1";
+  if (limits.connections_per_address_max == 0)
+    return "[limits] connections_per_address_max must be at least 1";
+  if (limits.stream_queue_bytes_max < 1024)
+    return "[limits] stream_queue_bytes_max must be at least 1024";
   if (limits.stop_deadline_ms > 3'600'000)
     return "[limits] stop_deadline_ms must not exceed an hour";
   if (limits.stop_grace_ms > limits.stop_deadline_ms)

@@ -78,6 +78,8 @@ struct Config {
   std::uint64_t slot_bytes_max = 64ull << 30;
   bool evict_oldest = false;
   std::size_t hot_bytes_max = 24u << 20;
+  std::size_t replays_bytes_max = 24u << 20;
+  std::uint64_t free_bytes_min = 128u << 20;
   std::int64_t inline_sync_us_max = 1000;
 
   // [log]

@@ -1,6 +1,7 @@
-// Every bound that a caller can meet, in one place. Those of Limits are configurable under
-// [limits]; their defaults are here. The others are constants, either because they belong to a
-// format or a protocol, or because all regions must have the same.
+// The bounds that a caller can meet. Those of Limits are configurable under [limits]; their
+// defaults are here. The others are constants, either because they belong to a format or a
+// protocol, or because all regions must have the same. Bounds of what is stored are in config.h,
+// those of what regions and members of the strict group say to each other where they speak.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +13,6 @@ inline constexpr std::size_t kKeyBytesMax = 255;       // after unquoting
 inline constexpr std::size_t kEndpointBytesMax = 512;  // of the claim API's `endpoint`
 inline constexpr std::size_t kJsonDepthMax = 64;
 inline constexpr std::size_t kRunIdBytes = 26;
-inline constexpr std::size_t kReplayCacheBytesMax = 24u << 20;
 inline constexpr std::size_t kMethodBytesMax = 32;
 inline constexpr std::size_t kEventNameBytesMax = 128;    // of one that a webhook asks for
 inline constexpr std::int64_t kAdmissionMsMax = 60'000;   // `inputs.admissionMs`
@@ -21,6 +21,10 @@ inline constexpr std::int64_t kWaitSecondsMax = 86'400;   // of `Prefer: wait` t
 inline constexpr std::size_t kConflictsPerPageMax = 1000;
 inline constexpr std::size_t kSeamClaimsMax = 1000;
 inline constexpr std::size_t kSeamEventsMax = 10'000;
+
+// Commands and questions that wait for a run's home, and how long for.
+inline constexpr std::size_t kForwardsMax = 10'000;
+inline constexpr std::int64_t kForwardMs = 3000;
 
 // A region answers for another, so a page must fit the message between them.
 inline constexpr std::size_t kEventsPerPageMax = 1000;
@@ -48,7 +52,8 @@ inline constexpr std::size_t kSlotClaimsMax = 256;
 struct Limits {
   std::size_t header_bytes_max = 16 * 1024;
   std::size_t body_bytes_max = 1024 * 1024;
-  std::size_t bodies_bytes_max = 128 * 1024 * 1024;  // of all requests that are still arriving
+  std::size_t bodies_bytes_max = 128 * 1024 * 1024;   // of all requests that are still arriving
+  std::size_t answers_bytes_max = 128 * 1024 * 1024;  // of all that clients have not taken yet
   std::size_t stored_answer_bytes_max = 1024 * 1024;
   std::int64_t header_deadline_ms = 10'000;  // first byte of a request to end of its head
   std::int64_t body_deadline_ms = 30'000;    // end of head to end of body
@@ -62,11 +67,12 @@ struct Limits {
   std::int64_t stop_grace_ms = 500;            // for a request on an idle connection, when stopping
   std::int64_t stop_deadline_ms = 10'000;      // answers that are under way when stopping
   std::int64_t stream_keep_alive_ms = 15'000;  // a comment on event streams
-  std::size_t stream_queue_bytes_max = 256 * 1024;  // unsent, beside one event of a stream
-  double tenant_requests_per_second = 0;            // 0: no limit
-  double tenant_burst = 0;                          // 0: one second's worth
-  std::size_t waiters_max = 16'384;                 // callers joined to claims in flight
-  std::int64_t wait_ms_max = 30'000;                // longest `Prefer: wait`
+  std::size_t stream_queue_bytes_max = 256 * 1024;   // unsent, beside one event of a stream
+  double tenant_requests_per_second = 0;             // 0: no limit
+  double tenant_burst = 0;                           // 0: one second's worth
+  std::size_t waiters_max = 16'384;                  // callers joined to claims in flight
+  std::size_t waiting_bytes_max = 64 * 1024 * 1024;  // of their requests; the same of admissions
+  std::int64_t wait_ms_max = 30'000;                 // longest `Prefer: wait`
   std::int64_t lease_ms_max = 3'600'000;
 
   // Decided where a request arrives: regions may differ, as what one has accepted stands.

@@ -31,6 +31,33 @@ constexpr std::array<EventCounter, 8> kEvents = {{
     {"once_refused_total", "Requests refused because nothing could be promised or stored."},
 }};
 
+struct PeerTotal {
+  const char* name;
+  const char* help;
+  std::uint64_t Metrics::Gauges::Peer::*total;
+};
+using Peer = Metrics::Gauges::Peer;
+constexpr std::array<PeerTotal, 9> kPeerTotals = {{
+    {"once_peer_refused_messages_total",
+     "Messages of a peer that were wrong; it is held off after each.", &Peer::refused},
+    {"once_peer_ignored_frames_total",
+     "Frames from a peer of a region that is not configured here, or that give back what was not "
+     "lost.",
+     &Peer::ignored},
+    {"once_peer_repairs_total", "Parts of the key space that a peer was asked for again.",
+     &Peer::repaired},
+    {"once_peer_dropped_messages_total",
+     "Messages for a peer whose queue was full; they are said again.", &Peer::dropped},
+    {"once_peer_oversize_messages_total",
+     "Messages to or from a peer that were larger than a message may be.", &Peer::oversize},
+    {"once_peer_connects_total", "Connections that were made to a peer.", &Peer::connects},
+    {"once_peer_refused_certificates_total",
+     "Connections to a peer that failed because a certificate was not good enough, here or there.",
+     &Peer::refused_certificates},
+    {"once_peer_sent_bytes_total", "Bytes of messages to a peer.", &Peer::sent_bytes},
+    {"once_peer_received_bytes_total", "Bytes of messages from a peer.", &Peer::received_bytes},
+}};
+
 const prometheus::Histogram::BucketBoundaries kSeconds = {0.00005, 0.0001, 0.00025, 0.0005, 0.001,
                                                           0.0025,  0.005,  0.01,    0.025,  0.05,
                                                           0.1,     0.25,   0.5,     1,      5};
@@ -79,18 +106,11 @@ struct Metrics::Registry {
                         .Name("once_peer_queued_bytes")
                         .Help("Bytes for a peer that its connection has not taken.")
                         .Register(all);
-    const auto by_peer = [this](const char* name, const char* help) {
-      return &prometheus::BuildCounter().Name(name).Help(help).Register(all);
-    };
-    peer_refused = by_peer("once_peer_refused_messages_total",
-                           "Messages of a peer that were wrong; it is held off after each.");
-    peer_ignored = by_peer("once_peer_ignored_frames_total",
-                           "Frames from a peer of a region that is not configured here, or that "
-                           "give back what was not lost.");
-    peer_repairs = by_peer("once_peer_repairs_total",
-                           "Parts of the key space that a peer was asked for again.");
-    peer_dropped = by_peer("once_peer_dropped_messages_total",
-                           "Messages for a peer whose queue was full; they are said again.");
+    for (std::size_t i = 0; i < kPeerTotals.size(); ++i)
+      peer_totals[i] = &prometheus::BuildCounter()
+                            .Name(kPeerTotals[i].name)
+                            .Help(kPeerTotals[i].help)
+                            .Register(all);
     expired = &Single("once_expired_claims_total", "Claims forgotten after their retention.");
     evicted = &Single("once_evicted_slots_total", "Slots evicted at the size bound.");
   }
@@ -110,12 +130,9 @@ struct Metrics::Registry {
     partition->Add(labels).Set(peer.partition_seconds);
     unacknowledged->Add(labels).Set(static_cast<double>(peer.unacknowledged));
     queued_bytes->Add(labels).Set(static_cast<double>(peer.queued_bytes));
-    for (const auto& [family, value] : {std::pair(peer_refused, peer.refused),
-                                        {peer_ignored, peer.ignored},
-                                        {peer_repairs, peer.repaired},
-                                        {peer_dropped, peer.dropped}}) {
-      prometheus::Counter& counter = family->Add(labels);
-      counter.Increment(static_cast<double>(value) - counter.Value());
+    for (std::size_t i = 0; i < kPeerTotals.size(); ++i) {
+      prometheus::Counter& counter = peer_totals[i]->Add(labels);
+      counter.Increment(static_cast<double>(peer.*kPeerTotals[i].total) - counter.Value());
     }
   }
 
@@ -173,10 +190,7 @@ struct Metrics::Registry {
   prometheus::Family<prometheus::Gauge>* partition = nullptr;
   prometheus::Family<prometheus::Gauge>* unacknowledged = nullptr;
   prometheus::Family<prometheus::Gauge>* queued_bytes = nullptr;
-  prometheus::Family<prometheus::Counter>* peer_refused = nullptr;
-  prometheus::Family<prometheus::Counter>* peer_ignored = nullptr;
-  prometheus::Family<prometheus::Counter>* peer_repairs = nullptr;
-  prometheus::Family<prometheus::Counter>* peer_dropped = nullptr;
+  std::array<prometheus::Family<prometheus::Counter>*, kPeerTotals.size()> peer_totals{};
   prometheus::Family<prometheus::Histogram>* lag = nullptr;
   prometheus::Histogram* sync = nullptr;
   prometheus::Counter* expired = nullptr;
@@ -284,6 +298,19 @@ std::string Metrics::Text(const Gauges& gauges) {
     r.Set("once_waiting_callers", "Callers joined to a claim in flight.",
           static_cast<double>(gauges.waiters));
     r.Set("once_connections", "Open client connections.", static_cast<double>(gauges.connections));
+    r.Raise("once_accepted_connections_total", "Connections of clients, refused ones included.",
+            gauges.accepted_connections);
+    r.Raise("once_refused_connections_total",
+            "Connections that were refused or dropped at a bound on connections or memory.",
+            gauges.refused_connections);
+    r.Raise("once_bad_requests_total", "Requests that could not be read as HTTP.",
+            gauges.bad_requests);
+    r.Raise("once_request_timeouts_total",
+            "Requests, handshakes and answers that took too long on the network.",
+            gauges.request_timeouts);
+    if (!gauges.peers.empty())
+      r.Raise("once_peer_strangers_total", "Connections to the peer port by who is no peer.",
+              gauges.peer_strangers);
     r.Set("once_clock_offset_seconds", "Wall clock minus the node's clock.",
           static_cast<double>(gauges.clock_offset_ms) / 1e3);
     r.Set("once_clock_safe",
@@ -307,10 +334,9 @@ std::vector<std::string> Metrics::Names(bool many_regions, bool strict) {
              "once_run_id_collisions_total",
              "once_peer_unacknowledged_frames",
              "once_peer_queued_bytes",
-             "once_peer_refused_messages_total",
-             "once_peer_ignored_frames_total",
-             "once_peer_repairs_total",
-             "once_peer_dropped_messages_total"};
+             "once_peer_strangers_total"};
+  if (many_regions)
+    for (const PeerTotal& total : kPeerTotals) names.emplace_back(total.name);
   if (strict)
     for (const char* name :
          {"once_strict_role", "once_strict_has_leader", "once_strict_term",
@@ -325,7 +351,9 @@ std::vector<std::string> Metrics::Names(bool many_regions, bool strict) {
        {"once_rate_limited_total", "once_request_seconds", "once_sync_seconds",
         "once_expired_claims_total", "once_evicted_slots_total", "once_slots", "once_slot_bytes",
         "once_hot_slots", "once_commit_queue", "once_waiting_callers", "once_connections",
-        "once_clock_offset_seconds", "once_clock_safe", "once_store_failed", "once_store_full"})
+        "once_accepted_connections_total", "once_refused_connections_total",
+        "once_bad_requests_total", "once_request_timeouts_total", "once_clock_offset_seconds",
+        "once_clock_safe", "once_store_failed", "once_store_full"})
     names.emplace_back(name);
   return names;
 }

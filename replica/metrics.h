@@ -71,6 +71,11 @@ class Metrics {
     std::uint64_t queue_depth = 0;  // answers that wait for a sync
     std::uint64_t waiters = 0;      // callers joined to claims in flight
     std::uint64_t connections = 0;
+    std::uint64_t accepted_connections = 0;  // this and the next four only rise
+    std::uint64_t refused_connections = 0;
+    std::uint64_t bad_requests = 0;
+    std::uint64_t request_timeouts = 0;
+    std::uint64_t peer_strangers = 0;
     std::int64_t clock_offset_ms = 0;
     bool clock_safe = true;
     bool store_failed = false;
@@ -85,6 +90,11 @@ class Metrics {
       std::uint64_t ignored = 0;
       std::uint64_t repaired = 0;
       std::uint64_t dropped = 0;
+      std::uint64_t oversize = 0;
+      std::uint64_t connects = 0;
+      std::uint64_t refused_certificates = 0;
+      std::uint64_t sent_bytes = 0;
+      std::uint64_t received_bytes = 0;
     };
     std::vector<Peer> peers;
     std::optional<StrictGauges> strict;  // only of a member

@@ -75,6 +75,7 @@ Replica::Replica(World world, const Config& config, Metrics& metrics)
       waiters_(scheduler_),
       policies_(config.policies, tables_.Policies()),
       waiters_max_(config.limits.waiters_max),
+      waiting_bytes_max_(config.limits.waiting_bytes_max),
       strict_routes_(config.strict_routes) {}
 
 Replica::~Replica() = default;
@@ -158,18 +159,25 @@ Stamp Replica::NextStamp() {
   return stamp;
 }
 
+bool Replica::Takes(const Command& command) const {
+  // A key whose owner is turned away while the node stops is blocked for the rest of its lease.
+  const bool ends =
+      command.has_settle() || command.has_renew() || command.mutation().admitted_fence() != 0;
+  return started_ && (!stopping_ || ends);
+}
+
 bool Replica::IsForGroup(const Command& command) const {
   return (strict_ || !strict_routes_.empty()) && strict_routes_.Contains(command);
 }
 
 void Replica::Submit(const Command& command, Done done) {
   if (IsForGroup(command)) return Submit(Command(command), std::move(done));
-  if (!Answering()) return done(Unavailable(true));
+  if (!Takes(command)) return done(Unavailable(true));
   Deliver(Apply(command), std::move(done));
 }
 
 void Replica::Submit(Command&& command, Done done) {
-  if (!Answering()) return done(Unavailable(true));
+  if (!Takes(command)) return done(Unavailable(true));
   if (IsForGroup(command))
     return strict_ ? strict_->Submit(std::move(command), std::move(done)) : done(Unavailable(true));
   Deliver(Apply(command), std::move(done));
@@ -228,10 +236,12 @@ void Replica::SubmitOrWait(Command command, std::int64_t wait_ms, Done done) {
   const std::int64_t deadline_ms = scheduler_.MonotonicMicros() / 1000 + wait_ms;
   Submit(command, [this, command, deadline_ms, done](const Answer& answer) {
     const std::int64_t left_ms = deadline_ms - scheduler_.MonotonicMicros() / 1000;
+    const std::size_t bytes = command.ByteSizeLong();
     const bool join = answer.kind == Answer::Kind::kInFlight && left_ms > 0 && !stopping_ &&
-                      waiters_.size() < waiters_max_;
+                      waiters_.size() < waiters_max_ &&
+                      waiters_.bytes() + bytes <= waiting_bytes_max_;
     if (!join) return done(answer);
-    waiters_.Join(answer.hash, std::min(left_ms, answer.retry_after_ms), [=, this] {
+    waiters_.Join(answer.hash, std::min(left_ms, answer.retry_after_ms), bytes, [=, this] {
       SubmitOrWait(command, deadline_ms - scheduler_.MonotonicMicros() / 1000, done);
     });
   });

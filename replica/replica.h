@@ -48,8 +48,9 @@ class Replica {
   /// Makes this boot durable, resumes unfinished runs, starts expiry. `started` gets false when the
   /// store refused.
   void Start(std::function<void(bool)> started);
-  /// From now on every command is refused and every waiting caller looks again; `drained` is called
-  /// when all that was applied is durable.
+  /// From now on every command is refused but those that end what was begun: settlements, renewals,
+  /// and the second step of an admission. Every waiting caller looks again. `drained` is called
+  /// when all that was applied is durable; what comes later is still answered when it is.
   void Stop(std::function<void()> drained);
 
   /// Applies the command; `done` gets the answer once all it rests on is durable. After a failed
@@ -97,7 +98,7 @@ class Replica {
   StrictGroup* strict() { return strict_.get(); }
   const StrictRoutes& strict_routes() const { return strict_routes_; }
 
-  /// True while commands are taken at all; a stored, durable answer may then be given.
+  /// True while all commands are taken; a stored, durable answer may then be given.
   bool Answering() const { return started_ && !stopping_; }
   /// False: what time it is, and so what has expired, is in doubt, here or in the strict group.
   bool ClockSafe();
@@ -110,6 +111,7 @@ class Replica {
   Metrics::Gauges Gauges();
 
  private:
+  bool Takes(const Command& command) const;
   bool IsForGroup(const Command& command) const;
   Answer Apply(const Command& command);
   void Deliver(Answer answer, Done done);
@@ -135,6 +137,7 @@ class Replica {
   Waiters waiters_;
   Policies policies_;
   const std::size_t waiters_max_;
+  const std::size_t waiting_bytes_max_;
   RunListener run_listener_;
   std::function<void(const Conflict&)> conflict_listener_;
   std::function<std::int64_t()> covered_ms_;

@@ -5,11 +5,12 @@
 
 namespace once {
 
-void Waiters::Join(const std::string& slot, std::int64_t timeout_ms,
+void Waiters::Join(const std::string& slot, std::int64_t timeout_ms, std::size_t bytes,
                    std::function<void()> look_again) {
   const std::uint64_t id = next_++;
   const auto timer = scheduler_.After(timeout_ms, [this, id] { Release(id); });
-  waiting_.emplace(id, Waiting{slot, timer, std::move(look_again)});
+  waiting_.emplace(id, Waiting{slot, timer, bytes, std::move(look_again)});
+  bytes_ += bytes;
   by_slot_.emplace(slot, id);
 }
 
@@ -35,6 +36,7 @@ void Waiters::Release(std::uint64_t id) {
   waiting_.erase(at);
   const auto [from, to] = by_slot_.equal_range(waiting.slot);
   by_slot_.erase(std::find_if(from, to, [id](const auto& entry) { return entry.second == id; }));
+  bytes_ -= waiting.bytes;
   scheduler_.Cancel(waiting.timer);
   waiting.look_again();
 }

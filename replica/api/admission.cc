@@ -38,6 +38,14 @@ HttpReply FromOutcome(const Outcome& outcome, bool as_problem) {
   return reply;
 }
 
+Answer Refused() {
+  Answer answer;
+  answer.kind = Answer::Kind::kUnavailable;
+  answer.retry_after_ms = 1000;
+  answer.refused = true;
+  return answer;
+}
+
 // Without a key a retry is another request.
 HttpReply Unavailable(bool refused, bool as_problem, bool keyed) {
   std::string message =
@@ -169,14 +177,24 @@ std::string Api::PeerWithCode(std::string_view code) const {
 // An admission that takes time first reserves the key, so that duplicates meet a claim in flight
 // and a crash leaves a lease that runs out. The client may go away meanwhile; the work goes on.
 void Api::Execute(Command command, std::int64_t wait_ms, std::int64_t admission_ms,
-                  Replica::Done done) {
-  if (admission_ms <= 0) return replica_.SubmitOrWait(std::move(command), wait_ms, std::move(done));
+                  Replica::Done respond) {
+  if (admission_ms <= 0)
+    return replica_.SubmitOrWait(std::move(command), wait_ms, std::move(respond));
+  const std::size_t bytes = command.ByteSizeLong();
+  if (admitting_bytes_ + bytes > config_.limits.waiting_bytes_max) return respond(Refused());
+  admitting_bytes_ += bytes;
+  const auto done = [this, bytes, respond](const Answer& answer) {
+    admitting_bytes_ -= bytes;
+    respond(answer);
+  };
   const auto second = [this, command, admission_ms, done](const Answer& reserved) {
     Command admitted = command;
     admitted.mutable_mutation()->set_admitted_fence(reserved.claim.fence());
     // How the key was reserved is known to the first step alone, and counted with the last.
-    const auto finish = [done, reclaimed = reserved.reclaimed,
+    const auto finish = [done, keyed = command.mutation().has_begin(),
+                         reclaimed = reserved.reclaimed,
                          mismatched = reserved.mismatched](Answer answer) {
+      if (keyed) answer.refused = false;  // the key is reserved: not nothing was done
       answer.reclaimed = reclaimed;
       answer.mismatched = mismatched;
       done(answer);

@@ -49,8 +49,7 @@ Api::Api(Replica& replica, const Config& config, Credentials credentials, Metric
       metrics_(metrics),
       log_(std::move(log)),
       rate_limit_(config.limits.tenant_requests_per_second, config.limits.tenant_burst),
-      connections_([] { return 0; }),
-      replays_(kReplayCacheBytesMax) {
+      replays_(config.replays_bytes_max) {
   KeepStreamsAlive();
   replica_.SetSlotListener([this](std::string_view hash) {
     if (hash.empty())
@@ -65,6 +64,7 @@ Api::Api(Replica& replica, const Config& config, Credentials credentials, Metric
 void Api::Reload(Credentials credentials, std::vector<RoutePolicy> policies) {
   credentials_ = std::move(credentials);
   replica_.policies().SetConfigured(std::move(policies));
+  CloseStreams();
 }
 
 const Credential* Api::Authenticate(const HttpRequest& request) const {

@@ -50,12 +50,16 @@ class Api : public HttpService {
 
   void Serve(const HttpRequest& request, Respond respond) override;
 
-  /// From a reloaded configuration: credentials and policies take effect at once.
+  /// From a reloaded configuration: credentials and policies take effect at once. Event streams
+  /// end: their clients come back by themselves, if their keys are still good.
   void Reload(Credentials credentials, std::vector<RoutePolicy> policies);
   /// What POST /v1/admin/reload does; set by the owner of the configuration file. Returns an error
   /// text, or empty.
   void SetReload(std::function<std::string()> reload) { reload_ = std::move(reload); }
-  void SetConnectionGauge(std::function<std::uint64_t()> gauge) { connections_ = std::move(gauge); }
+  /// Adds what the listener knows to the gauges.
+  void SetListenerGauges(std::function<void(Metrics::Gauges&)> fill) {
+    listener_ = std::move(fill);
+  }
   /// How a command or question reaches another region; without it there is only this one.
   using Forward = std::function<void(const std::string& region, ForwardRequest, Replica::Done)>;
   void SetForward(Forward forward) { forward_ = std::move(forward); }
@@ -63,7 +67,7 @@ class Api : public HttpService {
   void SetClusterGauges(std::function<void(Metrics::Gauges&)> fill) { cluster_ = std::move(fill); }
   /// Cuts this node off from exactly the given regions, for development; set where that is allowed.
   void SetCut(std::function<void(const std::vector<std::string>&)> cut) { cut_ = std::move(cut); }
-  /// Ends every open event stream, for a clean stop.
+  /// Ends every open event stream, and those that are being opened.
   void CloseStreams();
 
  private:
@@ -84,7 +88,7 @@ class Api : public HttpService {
   // The peer with that code in its run ids and tokens, or empty.
   std::string PeerWithCode(std::string_view code) const;
   void Execute(Command command, std::int64_t wait_ms, std::int64_t admission_ms,
-               Replica::Done done);
+               Replica::Done respond);
   HttpReply MutationReply(const Answer& answer, bool keyed, bool as_problem);
   void CountAnswer(const Answer& answer, const std::string& tenant, const std::string& endpoint);
   /// `keyed`: the caller may be told that a retry with the same key is safe.
@@ -157,13 +161,15 @@ class Api : public HttpService {
   Log log_;
   RateLimit rate_limit_;
   std::function<std::string()> reload_;
-  std::function<std::uint64_t()> connections_;
+  std::function<void(Metrics::Gauges&)> listener_;
   Forward forward_;
   std::function<void(Metrics::Gauges&)> cluster_;
   std::function<void(const std::vector<std::string>&)> cut_;
   std::vector<std::string> cut_from_;
   std::unordered_map<std::string, std::vector<Stream>> streams_;
   std::vector<ConflictStream> conflict_streams_;
+  std::uint64_t stream_closings_ = 0;
+  std::size_t admitting_bytes_ = 0;  // of requests whose admission takes time
   LamportLog lamport_log_;
   ReplayCache replays_;
 };

@@ -98,9 +98,12 @@ void Api::GetEvents(Call& call) {
   const std::string region(IsStrictRunId(request.run_id()) ? kStrictRegion : config_.region);
   replica_.ReadAbout(
       request.run_id(),
-      [this, stream, request, region, respond = call.respond, not_found](Tables& tables) {
+      [this, stream, request, region, closings = stream_closings_, respond = call.respond,
+       not_found](Tables& tables) {
         const auto page = PageOfEvents(tables, request, region);
         if (!page) return not_found();
+        // Asked under a key that may be worthless by now: what there is, and the end.
+        if (stream && closings != stream_closings_) return respond(PageAsStream(request, *page));
         if (stream) return StreamEvents(request.run_id(), request.from_sequence(), respond);
         respond(PageAsJson(request, *page, region));
       },
@@ -152,6 +155,7 @@ void Api::KeepStreamsAlive() {
 }
 
 void Api::CloseStreams() {
+  ++stream_closings_;
   for (auto& [run_id, list] : streams_)
     for (Stream& stream : list) stream.sink->Close();
   streams_.clear();

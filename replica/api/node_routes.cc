@@ -172,7 +172,7 @@ void Api::MetricsPage(Call& call) {
     if (!who->May("admin")) return call.Fail(403, "forbidden", "The key lacks a scope for this.");
   }
   Metrics::Gauges gauges = replica_.Gauges();
-  gauges.connections = connections_();
+  if (listener_) listener_(gauges);
   if (cluster_) cluster_(gauges);
   HttpReply reply;
   reply.status = 200;

@@ -3,11 +3,10 @@
 #include "replica/gossip/gossip.h"
 #include "replica/ledger/command.pb.h"
 #include "replica/ledger/event_page.h"
+#include "replica/limits.h"
 
 namespace once {
 namespace {
-
-constexpr std::size_t kForwardsMax = 10'000;
 
 // What another region may ask for in a caller's name: never the making of something new.
 bool IsAboutARun(const Mutation& mutation) {

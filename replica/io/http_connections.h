@@ -21,9 +21,10 @@ namespace once {
 
 struct HttpCounters {
   std::uint64_t accepted = 0;      // connections taken from the kernel, refused ones included
-  std::uint64_t refused = 0;       // over a limit on connections or on all bodies
+  std::uint64_t refused = 0;       // over a limit on connections, all bodies or all answers
   std::uint64_t open = 0;          // now
   std::uint64_t bodies_bytes = 0;  // now: of requests whose bodies are still arriving
+  std::uint64_t unsent_bytes = 0;  // now: of answers and events that clients have not taken
   std::uint64_t bad_requests = 0;  // answered by the listener because they could not be served
   std::uint64_t timeouts = 0;      // a started request, handshake or answer that took too long
 };

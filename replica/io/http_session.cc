@@ -36,7 +36,8 @@ class Session final : public HttpSession,
   explicit Session(std::shared_ptr<HttpConnections> connections, Args&&... args)
       : connections_(std::move(connections)),
         stream_(std::forward<Args>(args)...),
-        reader_(connections_->limits) {}
+        reader_(connections_->limits),
+        out_(connections_->counters.unsent_bytes) {}
 
   void Start() override;
   void StartRefused() override;
@@ -79,6 +80,9 @@ class Session final : public HttpSession,
       return stream_.next_layer();
   }
   const Limits& limits() const { return connections_->limits; }
+  bool idle() const {
+    return phase_ == Phase::kReading && reader_.stage() == RequestReader::Stage::kIdle;
+  }
   void SetDeadline(std::int64_t span_ms) { deadline_ms_ = connections_->DeadlineIn(span_ms); }
 
   void Advance();
@@ -94,6 +98,7 @@ class Session final : public HttpSession,
   bool Gather();
 
   bool Push();
+  bool Hold();
   bool Took(error_code error, std::size_t bytes);
   void SendRest() {
     const auto sent = [self = this->shared_from_this()](error_code error, std::size_t bytes) {
@@ -154,44 +159,25 @@ void Session<Stream>::Start() {
 
 template <class Stream>
 void Session<Stream>::StartRefused() {
-  if constexpr (kPlain) {
-    HttpReply reply = ErrorReply(503, "unavailable", "too many connections");
-    reply.headers.emplace_back("Retry-After", "1");
-    phase_ = Phase::kAnswering;
-    form_.keep_alive = false;
-    AppendAnswer(reply, form_, connections_->date(), out_.tail());
-    Deliver();
-  } else {
-    Drop();  // a handshake would cost more than the connection that was refused
-  }
+  if (kPlain) return Refuse({503, "unavailable", "too many connections"});
+  Drop();  // a handshake would cost more than the connection that was refused
 }
 
 template <class Stream>
 void Session<Stream>::Sweep() {
   if (!connections_->Passed(deadline_ms_)) return;
-  switch (phase_) {
-    case Phase::kReading:
-      if (reader_.stage() == RequestReader::Stage::kIdle) return EndIdle();
-      ++connections_->counters.timeouts;
-      return Refuse({408, "request_timeout", "the request did not arrive in time"});
-    case Phase::kHandshake:
-    case Phase::kAnswering:
-    case Phase::kStreaming:
-      ++connections_->counters.timeouts;
-      return Drop();
-    case Phase::kDraining:
-      return Drop();
-    case Phase::kServing:
-    case Phase::kClosed:
-      return;
-  }
+  if (phase_ == Phase::kServing || phase_ == Phase::kClosed) return;
+  if (idle()) return EndIdle();
+  if (phase_ == Phase::kDraining) return Drop();
+  ++connections_->counters.timeouts;
+  if (phase_ != Phase::kReading) return Drop();
+  Refuse({408, "request_timeout", "the request did not arrive in time"});
 }
 
 template <class Stream>
 void Session<Stream>::Finish() {
   if (phase_ == Phase::kStreaming) return Close();
-  const bool idle = phase_ == Phase::kReading && reader_.stage() == RequestReader::Stage::kIdle;
-  if (idle || phase_ == Phase::kHandshake) SetDeadline(limits().stop_grace_ms);
+  if (idle() || phase_ == Phase::kHandshake) SetDeadline(limits().stop_grace_ms);
 }
 
 /// Half-closes a connection on which no request has begun. One that is on its way is read and
@@ -356,7 +342,7 @@ void Session<Stream>::Deliver() {
 template <class Stream>
 bool Session<Stream>::Push() {
   if (out_.writing()) {  // what is appended to a stream is no progress of its client
-    if (phase_ == Phase::kAnswering) SetDeadline(limits().write_deadline_ms);
+    if (Hold() && phase_ == Phase::kAnswering) SetDeadline(limits().write_deadline_ms);
     return false;
   }
   error_code error;
@@ -364,6 +350,16 @@ bool Session<Stream>::Push() {
   // The kernel takes nearly every answer at once: one call, no trip through the reactor.
   if constexpr (kPlain) sent = stream_.write_some(asio::buffer(out_.next()), error);
   return Took(error, sent);
+}
+
+/// Keeps what the client has not taken, if there is room for it beside what others have not.
+template <class Stream>
+bool Session<Stream>::Hold() {
+  out_.Write();
+  if (connections_->counters.unsent_bytes <= limits().answers_bytes_max) return true;
+  ++connections_->counters.refused;
+  Drop();
+  return false;
 }
 
 /// The kernel took the first `bytes` of what is next, or none of it. As Push.
@@ -374,7 +370,7 @@ bool Session<Stream>::Took(error_code error, std::size_t bytes) {
     return false;
   }
   if (out_.Sent(bytes)) return true;
-  out_.Write();
+  if (!Hold()) return false;
   SendRest();
   if (phase_ != Phase::kReading) SetDeadline(limits().write_deadline_ms);
   return false;

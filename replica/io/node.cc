@@ -40,8 +40,7 @@ PeerTlsFiles PeerFiles(const Config& config) {
   return {config.peer_certificate_file, config.peer_key_file, config.peer_ca_file};
 }
 
-// Reads every certificate and key and keeps none: what is in force is replaced only when all of the
-// new ones are good.
+// Of certificates and keys: what is in force is replaced only when all of the new ones are good.
 std::string WrongKeys(const Config& config) {
   if (!config.tls_certificate_file.empty()) {
     const auto tls = TlsContext::Load(config.tls_certificate_file, config.tls_key_file);
@@ -61,7 +60,6 @@ std::string Unreadable(const KvUnreadable& error) {
 
 constexpr std::int64_t kReadinessIntervalMs = 500;
 constexpr std::int64_t kSilenceMsMin = 3'600'000;  // however short the grace
-constexpr std::int64_t kForwardMs = 3000;          // how long a run's home may take to answer
 
 // Random words from the system's generator, drawn in blocks: a call per word would cost more than
 // the command it is for.
@@ -138,6 +136,7 @@ std::string Node::OpenStore() {
   RocksStore::Options store_options;
   store_options.create = directory_->empty();
   store_options.inline_sync_max_us = config_.inline_sync_us_max;
+  store_options.space_reserve_bytes = config_.free_bytes_min;
   store_options.on_sync = [this](std::int64_t sync_us) { metrics_.Sync(sync_us); };
   auto store = RocksStore::Open(config_.data_dir + "/store", store_options, scheduler_);
   if (auto* error = std::get_if<std::string>(&store)) return *error;
@@ -232,6 +231,7 @@ void Node::ConnectCluster() {
   api_->SetClusterGauges([this](Metrics::Gauges& gauges) {
     for (const PeerAddress& peer : config_.peers) {
       const Gossip::PeerState state = gossip_->StateOf(peer.region);
+      const TlsTransport::PeerCounters link = transport_->CountersOf(peer.region);
       gauges.peers.push_back({.name = peer.region,
                               .partition_seconds = state.partition_seconds,
                               .unacknowledged = state.unacknowledged,
@@ -239,8 +239,14 @@ void Node::ConnectCluster() {
                               .refused = state.refused,
                               .ignored = state.ignored,
                               .repaired = state.repaired,
-                              .dropped = transport_->CountersOf(peer.region).dropped});
+                              .dropped = link.dropped,
+                              .oversize = link.oversize,
+                              .connects = link.connects,
+                              .refused_certificates = link.refused,
+                              .sent_bytes = link.sent_bytes,
+                              .received_bytes = link.received_bytes});
     }
+    gauges.peer_strangers = transport_->strangers();
   });
   if (config_.fault_injection)
     api_->SetCut([this](const std::vector<std::string>& regions) {
@@ -254,11 +260,22 @@ std::string Node::Listen() {
     if (auto* error = std::get_if<std::string>(&tls)) return *error;
     tls_ = std::move(std::get<std::unique_ptr<TlsContext>>(tls));
   }
+  if (!tls_ && !IsLoopback(config_.listen_address))
+    Log(LogLevel::kWarn, "plain-http",
+        {{"address", config_.listen_address},
+         {"reason", "without [tls] the keys of callers cross the network in the clear"}});
   auto listener = HttpListener::Open(
       context_, {config_.listen_address, config_.listen_port, config_.limits, tls_.get()}, *api_);
   if (auto* error = std::get_if<std::string>(&listener)) return *error;
   listener_ = std::move(std::get<std::unique_ptr<HttpListener>>(listener));
-  api_->SetConnectionGauge([this] { return listener_ ? listener_->counters().open : 0; });
+  api_->SetListenerGauges([this](Metrics::Gauges& gauges) {
+    const HttpCounters counters = listener_->counters();
+    gauges.connections = counters.open;
+    gauges.accepted_connections = counters.accepted;
+    gauges.refused_connections = counters.refused;
+    gauges.bad_requests = counters.bad_requests;
+    gauges.request_timeouts = counters.timeouts;
+  });
   return "";
 }
 
@@ -371,6 +388,12 @@ std::string FitConnections(Limits& limits) {
 }
 
 }  // namespace
+
+std::string CheckFiles(const Config& config) {
+  const auto credentials = LoadCredentials(config.credentials_file);
+  if (const auto* error = std::get_if<std::string>(&credentials)) return *error;
+  return WrongKeys(config);
+}
 
 int RunNode(NodeOptions options, const std::function<void(std::uint16_t)>& ready) {
   // A peer that closed its socket is an error code of the write, not the end of the process.

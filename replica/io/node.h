@@ -16,6 +16,10 @@ struct NodeOptions {
   bool adopt_data = false;  // the data directory is a copy on purpose: give it a new identity
 };
 
+/// Reads the credentials, certificates and keys that the configuration names, and starts nothing.
+/// Empty, or what is wrong with them.
+std::string CheckFiles(const Config& config);
+
 /// Opens everything, serves until SIGTERM or SIGINT, stops cleanly. Calls `ready` with the bound
 /// port once requests are answered. Returns the process's exit code; on failure the reason has been
 /// logged.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,6 +12,12 @@ namespace once {
 /// Bytes that are being sent, and what is appended meanwhile, which goes after them.
 class OutgoingBytes {
  public:
+  /// Counts in `unsent`, with others, what an asynchronous write has not sent.
+  explicit OutgoingBytes(std::uint64_t& unsent) : unsent_(unsent) {}
+  ~OutgoingBytes() { Count(0); }
+  OutgoingBytes(const OutgoingBytes&) = delete;
+  OutgoingBytes& operator=(const OutgoingBytes&) = delete;
+
   /// Where bytes to be sent are appended.
   std::string& tail() { return writing_ ? queue_ : out_; }
   /// What is to be sent next. While an asynchronous write is under way it does not change.
@@ -18,12 +25,16 @@ class OutgoingBytes {
   std::size_t size() const { return out_.size() - sent_ + queue_.size(); }
   bool writing() const { return writing_; }
 
-  /// An asynchronous write begins.
-  void Write() { writing_ = true; }
+  /// An asynchronous write begins, or goes on with what was appended.
+  void Write() {
+    writing_ = true;
+    Count(size());
+  }
   /// So many bytes of `next` are sent. True: all of them, and a write is over; what was appended is
   /// next.
   bool Sent(std::size_t bytes) {
     sent_ += bytes;
+    if (counted_ > 0) Count(size());
     if (sent_ < out_.size()) return false;
     out_.clear();
     sent_ = 0;
@@ -35,7 +46,11 @@ class OutgoingBytes {
  private:
   static constexpr std::size_t kKeptBytesMax = 64 * 1024;
 
-  std::string out_;  // being sent, from sent_ on
+  void Count(std::size_t bytes) { unsent_ += bytes - std::exchange(counted_, bytes); }
+
+  std::uint64_t& unsent_;
+  std::size_t counted_ = 0;  // in it
+  std::string out_;          // being sent, from sent_ on
   std::size_t sent_ = 0;
   std::string queue_;
   bool writing_ = false;

@@ -50,7 +50,8 @@ int main(int argc, char** argv) {
   app.add_flag("--dev", dev,
                "One single-region node on loopback with built-in settings; data in .once/")
       ->excludes(config_option);
-  app.add_flag("--check-config", check, "Read the configuration, say whether it is good, and exit");
+  app.add_flag("--check-config", check,
+               "Read the configuration and the files it names, say whether all are good, and exit");
   app.add_flag("--insecure-dev", insecure, "No credentials; loopback only. Never for real data");
   app.add_flag("--adopt-data", adopt,
                "The data directory is a copy on purpose: give it a new identity");
@@ -72,6 +73,7 @@ int main(int argc, char** argv) {
   if (const std::string why = Refusal(config); !why.empty())
     return misused(dev ? why : config_path + ": " + why);
   if (check) {
+    if (const std::string why = once::CheckFiles(config); !why.empty()) return misused(why);
     std::cout << "the configuration is good\n";
     return 0;
   }

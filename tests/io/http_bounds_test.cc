@@ -221,6 +221,33 @@ TEST(HttpBounds, S_60_S_61_AllBodiesThatArriveTogetherAreBounded) {
   EXPECT_TRUE(server.Eventually([&] { return server.listener().counters().bodies_bytes == 0; }));
 }
 
+TEST(HttpBounds, S_61_AllAnswersThatAreNotTakenAreBounded) {
+  Limits limits = Patient();
+  limits.answers_bytes_max = 12 << 20;  // one of 8 MiB, of which the kernel takes a part
+  HttpServer server(limits);
+  const auto unsent = [&] { return server.counters().unsent_bytes; };
+  HttpClient first(server, 4096);
+  first.Send(Get("/big"));
+  ASSERT_TRUE(server.Eventually([&] { return server.echo.served == 1; }));
+  EXPECT_GT(unsent(), 0u);
+  std::vector<std::unique_ptr<HttpClient>> more;
+  while (server.counters().refused == 0 && more.size() < 10) {
+    more.push_back(std::make_unique<HttpClient>(server, 4096));
+    more.back()->Send(Get("/big"));
+    const int served = static_cast<int>(more.size()) + 1;
+    ASSERT_TRUE(server.Eventually([&] { return server.echo.served == served; }));
+  }
+  EXPECT_EQ(server.counters().refused, 1u);
+  EXPECT_EQ(server.counters().open, more.size()) << "the last one is dropped";
+  EXPECT_LE(unsent(), limits.answers_bytes_max);
+  HttpClient small(server);
+  small.Send(Get("/"));
+  EXPECT_EQ(BodyOf(small.ReadAnswer()), "GET /|") << "what is taken at once holds nothing";
+  more.clear();
+  EXPECT_EQ(BodyOf(first.ReadAnswer()).size(), 8u << 20);
+  EXPECT_TRUE(server.Eventually([&] { return server.listener().counters().unsent_bytes == 0; }));
+}
+
 TEST(HttpBounds, ABodyOfExactlyTheLimitIsServed) {
   Limits limits = Patient();
   limits.body_bytes_max = 16;

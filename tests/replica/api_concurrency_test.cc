@@ -200,5 +200,66 @@ TEST_F(ApiConcurrency, AStopAnswersWhoeverWaits) {
   EXPECT_EQ(waiting->Header("Retry-After"), "1");
 }
 
+TEST_F(ApiConcurrency, AnAdmissionUnderWayIsFinishedWhileTheNodeStops) {
+  const auto slow = SendPost("/v1/runs", "k", Slow(500));
+  RunUntilIdle();
+  const Reply claim = Post("/v1/claims", "c", R"({"endpoint":"e","request":1})");
+  bool drained = false;
+  replica_->Stop([&] { drained = true; });
+  RunUntilIdle();
+  EXPECT_TRUE(drained) << "nothing is waited for";
+  EXPECT_EQ(Post("/v1/runs", "new", kNoop).status, 503);
+  const Headers fence = {{"If-Match", claim.Header("ETag")}};
+  const std::string place = "/v1/claims/" + claim.Text("/claimId");
+  EXPECT_EQ(Ask("POST", place + "/renew", fence).status, 200);
+  EXPECT_EQ(Ask("PUT", place + "/outcome", fence, R"({"status":200})").status, 200);
+  Advance(1000);
+  ASSERT_EQ(slow->status, 201) << slow->body;
+  CrashAndRestart();
+  const Reply again = Post("/v1/runs", "k", Slow(500));
+  EXPECT_TRUE(again.Replayed());
+  EXPECT_EQ(again.body, slow->body);
+}
+
+TEST_F(ApiConcurrency, AnAdmissionThatCannotBeFinishedIsNotCalledNothing) {
+  const auto slow = SendPost("/v1/runs", "k", Slow(500));
+  RunUntilIdle();
+  disk_.FailNextSync();
+  Post("/v1/runs", "other", kNoop);
+  Advance(1000);
+  EXPECT_EQ(slow->status, 503);
+  EXPECT_EQ(slow->Text("/message").find("nothing was done"), std::string::npos) << slow->body;
+}
+
+TEST_F(ApiConcurrency, S_61_TheRequestsOfThoseWhoWaitAreBoundedByTheirBytes) {
+  Configure([](Config& config) { config.limits.waiting_bytes_max = 1200; });
+  const std::string body = R"({"endpoint":")" + std::string(512, 'e') + R"(","request":1})";
+  const Reply claim = Post("/v1/claims", "k", body);
+  const auto waits = SendPost("/v1/claims", "k", body, {{"Prefer", "wait=5"}});
+  EXPECT_EQ(Post("/v1/claims", "k", body, {{"Prefer", "wait=5"}}).status, 409);
+  EXPECT_EQ(waits->status, 0);
+  Advance(6000);
+  EXPECT_EQ(waits->status, 409);
+  const auto next = SendPost("/v1/claims", "k", body, {{"Prefer", "wait=5"}});
+  RunUntilIdle();
+  EXPECT_EQ(next->status, 0) << "there is room again";
+}
+
+TEST_F(ApiConcurrency, S_61_AdmissionsThatTakeTimeAreBoundedByTheirBytes) {
+  Configure([](Config& config) { config.limits.waiting_bytes_max = 2000; });
+  const std::string body = R"({"workflowId":"noop","inputs":{"admissionMs":500,"x":")" +
+                           std::string(1200, 'x') + R"("}})";
+  const auto first = SendPost("/v1/runs", "first", body);
+  const Reply refused = Post("/v1/runs", "second", body);
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_EQ(refused.Header("Retry-After"), "1");
+  EXPECT_NE(refused.Text("/message").find("nothing was done"), std::string::npos);
+  Advance(1000);
+  EXPECT_EQ(first->status, 201);
+  const auto second = SendPost("/v1/runs", "second", body);
+  Advance(1000);
+  EXPECT_EQ(second->status, 201) << "there is room again";
+}
+
 }  // namespace
 }  // namespace once

@@ -376,13 +376,19 @@ TEST_F(ApiConflict, WhatAPeerDidWrongIsOnThePageAndOnlyRises) {
   EXPECT_EQ(Metric("once_peer_queued_bytes", label), 0);
   EXPECT_EQ(Metric("once_peer_dropped_messages_total", label), 0);
   peer.ignored = 7, peer.repaired = 1, peer.unacknowledged = 0;
-  peer.queued_bytes = 1000, peer.dropped = 3;
+  peer.queued_bytes = 1000, peer.dropped = 3, peer.oversize = 4, peer.connects = 5;
+  peer.refused_certificates = 6, peer.sent_bytes = 7, peer.received_bytes = 8;
   EXPECT_EQ(Metric("once_peer_queued_bytes", label), 1000);
   EXPECT_EQ(Metric("once_peer_dropped_messages_total", label), 3);
   EXPECT_EQ(Metric("once_peer_unacknowledged_frames", label), 0);
   EXPECT_EQ(Metric("once_peer_refused_messages_total", label), 1);
   EXPECT_EQ(Metric("once_peer_ignored_frames_total", label), 7);
   EXPECT_EQ(Metric("once_peer_repairs_total", label), 1);
+  EXPECT_EQ(Metric("once_peer_oversize_messages_total", label), 4);
+  EXPECT_EQ(Metric("once_peer_connects_total", label), 5);
+  EXPECT_EQ(Metric("once_peer_refused_certificates_total", label), 6);
+  EXPECT_EQ(Metric("once_peer_sent_bytes_total", label), 7);
+  EXPECT_EQ(Metric("once_peer_received_bytes_total", label), 8);
 }
 
 TEST_F(ApiConflict, OW_N_10_OW_N_55_EveryAdvertisedMetricOfManyRegionsIsOnThePage) {
@@ -402,7 +408,7 @@ TEST_F(ApiConflict, OW_N_10_OW_N_55_EveryAdvertisedMetricOfManyRegionsIsOnThePag
       EXPECT_NE(page.find("# TYPE " + text + " "), std::string::npos) << text;
     }
   }
-  EXPECT_EQ(of_regions, 9);
+  EXPECT_EQ(of_regions, 15);
 }
 
 TEST_F(ApiConflict, TheResolutionIsLogged) {

@@ -283,5 +283,20 @@ TEST_F(ApiNode, ReloadTakesEffectAtOnceAndReportsWhatIsWrong) {
   EXPECT_EQ(Get("/v1/admin/policies").status, 401) << "S-64";
 }
 
+TEST_F(ApiNode, S_61_WhatTheListenerTurnedAwayIsOnThePage) {
+  api_->SetListenerGauges([](Metrics::Gauges& gauges) {
+    gauges.connections = 1;
+    gauges.accepted_connections = 5;
+    gauges.refused_connections = 2;
+    gauges.bad_requests = 3;
+    gauges.request_timeouts = 4;
+  });
+  EXPECT_EQ(Metric("once_connections"), 1);
+  EXPECT_EQ(Metric("once_accepted_connections_total"), 5);
+  EXPECT_EQ(Metric("once_refused_connections_total"), 2);
+  EXPECT_EQ(Metric("once_bad_requests_total"), 3);
+  EXPECT_EQ(Metric("once_request_timeouts_total"), 4);
+}
+
 }  // namespace
 }  // namespace once

@@ -130,5 +130,23 @@ TEST_F(ApiStream, ACleanStopEndsEveryStream) {
   EXPECT_TRUE(sink->closed);
 }
 
+TEST_F(ApiStream, S_64_AReloadEndsEveryStreamAndThoseThatAreBeingOpened) {
+  const std::string run = Run(R"({"workflowId":"approval"})");
+  const auto sink = Follow(run);
+  disk_.SetSyncDelay(100);
+  SendPost("/v1/runs", "k", kNoop);  // what is read waits for it
+  const auto opening =
+      Send("GET", "/v1/runs/" + run + "/events", {{"Accept", "text/event-stream"}});
+  ASSERT_EQ(opening->status, 0);
+  api_->Reload({}, {});
+  EXPECT_TRUE(sink->closed);
+  EXPECT_EQ(sink.use_count(), 1);
+  Advance(500);
+  EXPECT_EQ(opening->status, 200);
+  EXPECT_FALSE(opening->stream) << "it has an end";
+  EXPECT_NE(opening->body.find("event: run.started"), std::string::npos) << opening->body;
+  EXPECT_EQ(Get("/v1/runs/" + run + "/events").status, 401);
+}
+
 }  // namespace
 }  // namespace once

@@ -105,6 +105,8 @@ TEST(ConfigReference, NodeAndStorageAreTheDefaults) {
   EXPECT_EQ(file.slot_bytes_max, defaults.slot_bytes_max);
   EXPECT_EQ(file.evict_oldest, defaults.evict_oldest);
   EXPECT_EQ(file.hot_bytes_max, defaults.hot_bytes_max);
+  EXPECT_EQ(file.replays_bytes_max, defaults.replays_bytes_max);
+  EXPECT_EQ(file.free_bytes_min, defaults.free_bytes_min);
   EXPECT_EQ(file.inline_sync_us_max, defaults.inline_sync_us_max);
   EXPECT_EQ(file.log_level, defaults.log_level);
   EXPECT_EQ(file.log_json, defaults.log_json);
@@ -122,6 +124,7 @@ TEST(ConfigReference, LimitsAreTheDefaults) {
   EXPECT_EQ(file.header_bytes_max, defaults.header_bytes_max);
   EXPECT_EQ(file.body_bytes_max, defaults.body_bytes_max);
   EXPECT_EQ(file.bodies_bytes_max, defaults.bodies_bytes_max);
+  EXPECT_EQ(file.answers_bytes_max, defaults.answers_bytes_max);
   EXPECT_EQ(file.stored_answer_bytes_max, defaults.stored_answer_bytes_max);
   EXPECT_EQ(file.header_deadline_ms, defaults.header_deadline_ms);
   EXPECT_EQ(file.body_deadline_ms, defaults.body_deadline_ms);
@@ -139,6 +142,7 @@ TEST(ConfigReference, LimitsAreTheDefaults) {
   EXPECT_EQ(file.tenant_requests_per_second, defaults.tenant_requests_per_second);
   EXPECT_EQ(file.tenant_burst, defaults.tenant_burst);
   EXPECT_EQ(file.waiters_max, defaults.waiters_max);
+  EXPECT_EQ(file.waiting_bytes_max, defaults.waiting_bytes_max);
   EXPECT_EQ(file.wait_ms_max, defaults.wait_ms_max);
   EXPECT_EQ(file.lease_ms_max, defaults.lease_ms_max);
   EXPECT_EQ(file.retention_seconds_max, defaults.retention_seconds_max);

@@ -106,6 +106,7 @@ TEST(Config, AnUnknownOptionIsRefusedByNameAndLine) {
   ExpectRefused("[limits]\nbody_byte_max = 5\n", {"limits", "body_byte_max", "line 2"});
   ExpectRefused("[nodes]\n", {"nodes"});
   ExpectRefused("[[policy]]\nmismatch = \"off\"\nrout = \"x\"\n", {"policy", "rout", "line 3"});
+  ExpectRefused("[[peer]]\nregion = \"us\"\nadress = \"x\"\n", {"peer", "adress", "line 3"});
   ExpectRefused("[node]\ninsecure_dev = true\n", {"insecure_dev"});
 }
 
@@ -133,6 +134,13 @@ TEST(Config, ANumberOutOfRangeIsRefusedByName) {
   ExpectRefused("[storage]\nhot_bytes_max = 1048575\n", {"hot_bytes_max", "1048576"});
   ExpectRefused("[limits]\nheader_bytes_max = 1023\n", {"header_bytes_max", "1024"});
   ExpectRefused("[limits]\nconnections_max = 0\n", {"connections_max"});
+  ExpectRefused("[limits]\nconnections_per_address_max = 0\n",
+                {"connections_per_address_max", "at least 1"});
+  ExpectRefused("[limits]\nstream_queue_bytes_max = 1023\n", {"stream_queue_bytes_max", "1024"});
+  ExpectRefused("[limits]\nlease_ms_max = 999\n[claims]\nlease_ms = 999\n",
+                {"lease_ms_max", "1000"});
+  ExpectRefused("[limits]\nanswers_bytes_max = 2097151\n", {"answers_bytes_max", "twice"});
+  ExpectRefused("[limits]\nwaiting_bytes_max = 2097151\n", {"waiting_bytes_max", "twice"});
   ExpectRefused("[limits]\nbodies_bytes_max = 2097151\n", {"bodies_bytes_max", "twice"});
   ExpectRefused("[limits]\nlease_ms_max = 604800001\n", {"lease_ms_max", "seven days"});
   ExpectRefused("[limits]\nretention_seconds_max = 0\n", {"retention_seconds_max", "1 to"});

@@ -13,7 +13,7 @@ using Woken = std::vector<std::string>;
 class WaitersTest : public testing::Test {
  protected:
   void Join(const std::string& slot, std::int64_t timeout_ms, const std::string& name) {
-    waiters_.Join(slot, timeout_ms, [this, name] { woken_.push_back(name); });
+    waiters_.Join(slot, timeout_ms, name.size(), [this, name] { woken_.push_back(name); });
   }
   VirtualScheduler scheduler_;
   Waiters waiters_{scheduler_};
@@ -40,7 +40,7 @@ TEST_F(WaitersTest, EachIsWokenOnce) {
 }
 
 TEST_F(WaitersTest, OneThatJoinsAgainFromInsideWaitsForTheNextWake) {
-  waiters_.Join("s", 100, [this] { Join("s", 100, "again"); });
+  waiters_.Join("s", 100, 0, [this] { Join("s", 100, "again"); });
   waiters_.Wake("s");
   EXPECT_EQ(woken_, Woken{});
   waiters_.Wake("s");
@@ -50,9 +50,11 @@ TEST_F(WaitersTest, OneThatJoinsAgainFromInsideWaitsForTheNextWake) {
 TEST_F(WaitersTest, WakeAllLeavesNobody) {
   Join("a", 100, "a");
   Join("b", 100, "b");
+  EXPECT_EQ(waiters_.bytes(), 2u);
   waiters_.WakeAll();
   EXPECT_EQ(woken_, (Woken{"a", "b"}));
   EXPECT_EQ(waiters_.size(), 0u);
+  EXPECT_EQ(waiters_.bytes(), 0u);
   EXPECT_EQ(scheduler_.timers(), 0u);
 }
 

@@ -47,5 +47,17 @@ TEST(StrictStop, AMemberWithoutAMajorityEndsAllTheSame) {
   EXPECT_EQ(kind, Kind::kUnavailable);
 }
 
+TEST(StrictStop, WhoOwnsAClaimCanSettleItAtAMemberThatStops) {
+  StrictStory story;
+  const std::string leader = story.Leader();
+  const Answer begun = story.Begin(leader, "k");
+  ASSERT_EQ(begun.kind, Kind::kExecute);
+  bool drained = false;
+  story.cluster.replica(leader).Stop([&] { drained = true; });
+  ASSERT_TRUE(story.cluster.time().RunUntil([&] { return drained; }, 5000));
+  EXPECT_EQ(story.Begin(leader, "new").kind, Kind::kUnavailable);
+  EXPECT_EQ(story.Complete(leader, begun).kind, Kind::kDone);
+}
+
 }  // namespace
 }  // namespace once

@@ -154,6 +154,32 @@ TEST(CommandLine, CheckConfigOfAGoodFileStartsNothing) {
   EXPECT_FALSE(fs::exists(scratch / "data"));
 }
 
+TEST(CommandLine, CheckConfigReadsTheFilesThatTheConfigurationNames) {
+  const ScratchDirectory scratch;
+  const auto check = [&](const std::string& more) {
+    WriteFile(scratch / "once.toml",
+              "[node]\ndata_dir = \"data\"\n[auth]\ncredentials_file = \"keys.json\"\n" + more);
+    return Onced({"--check-config", "--config", scratch / "once.toml"}, scratch.path());
+  };
+  const ProgramResult no_certificate =
+      check("[tls]\ncertificate_file = \"none.crt\"\nkey_file = \"none.key\"\n");
+  EXPECT_EQ(no_certificate.exit_code, 2);
+  EXPECT_THAT(no_certificate.err, HasSubstr("none.crt"));
+  EXPECT_THAT(no_certificate.out, Not(HasSubstr("good")));
+  const ProgramResult no_authority = check(
+      "[cluster]\npeer_listen = \"127.0.0.1:0\"\ncertificate_file = \"c\"\nkey_file = "
+      "\"none.key\"\n"
+      "ca_file = \"a\"\ncertificates_dir = \"d\"\n[[peer]]\nregion = \"us\"\n"
+      "address = \"127.0.0.1:1\"\n");
+  EXPECT_EQ(no_authority.exit_code, 2);
+  EXPECT_THAT(no_authority.err, HasSubstr("none.key"));
+  WriteFile(scratch / "keys.json", "[{\"id\": ");
+  const ProgramResult damaged = check("");
+  EXPECT_EQ(damaged.exit_code, 2);
+  EXPECT_THAT(damaged.err, HasSubstr("keys.json"));
+  EXPECT_FALSE(fs::exists(scratch / "data"));
+}
+
 TEST(CommandLine, InsecureDevListensOnLoopbackOnly) {
   const ScratchDirectory scratch;
   WriteFile(scratch / "once.toml", "[node]\ndata_dir = \"data\"\nlisten = \"0.0.0.0:0\"\n");
@@ -161,6 +187,15 @@ TEST(CommandLine, InsecureDevListensOnLoopbackOnly) {
       Onced({"--insecure-dev", "--config", scratch / "once.toml"}, scratch.path());
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.err, HasSubstr("loopback"));
+}
+
+TEST(CommandLine, PlainHttpBeyondLoopbackIsWarnedOf) {
+  NodeProcess open({.listen = "192.0.2.1:0"});  // an address that no machine has
+  EXPECT_EQ(open.StartAndExit(), 1);
+  EXPECT_TRUE(open.Logged("event=plain-http")) << open.Log();
+  NodeProcess loopback;
+  ASSERT_TRUE(loopback.Start());
+  EXPECT_FALSE(loopback.Logged("plain-http"));
 }
 
 TEST(CommandLine, DevMakesCredentialsAndServesThem) {

@@ -48,6 +48,24 @@ TEST_F(CredentialTest, S_64_ReloadTakesEffectWithItsAnswerOnOpenConnectionsToo) 
   EXPECT_EQ(Caller(node_.port(), second).Post("/v1/admin/reload", "").status, 403);
 }
 
+TEST_F(CredentialTest, S_64_TheEventStreamsOfARevokedKeyEnd) {
+  const HttpResult run = Caller(node_.port(), first_).CreateRun("run", "approval");
+  Caller reader(node_.port(), first_);
+  HeaderList headers = reader.Headers();
+  headers.emplace_back("Accept", "text/event-stream");
+  const std::string events = "/v1/runs/" + Member(run, "runId") + "/events";
+  reader.http().Send("GET", events, headers);
+  ASSERT_TRUE(WaitUntil([&] {
+    const std::string page = Caller(node_.port(), admin_).Get("/metrics").body;
+    return page.find(R"(/events",status="2xx")") != std::string::npos;
+  }));
+  node_.RevokeKeys("acme", "first");
+  EXPECT_EQ(Reload().status, 200);
+  const HttpResult stream = reader.http().Receive();
+  EXPECT_EQ(stream.status, 200) << "and it has an end";
+  EXPECT_EQ(Caller(node_.port(), first_).Get(events).status, 401);
+}
+
 TEST_F(CredentialTest, S_64_RotationTwoKeysOfOneActorSeeTheSameClaims) {
   const std::string rotated = node_.AddKey("acme", "first");
   EXPECT_EQ(Reload().status, 200);

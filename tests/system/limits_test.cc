@@ -70,6 +70,8 @@ TEST(Limits, S_61_ConnectionsOfOneAddressHaveTheirOwnCap) {
   EXPECT_EQ(first.Request("GET", "/healthz").status, 200);
   HttpClient second(limited.node.port());
   EXPECT_EQ(second.Receive().status, 503);
+  const std::string page = first.Request("GET", "/metrics").body;
+  EXPECT_NE(page.find("\nonce_refused_connections_total 1\n"), std::string::npos) << page;
 }
 
 TEST(Limits, S_61_CallersLeaveTheNodeTheFilesThatItNeeds) {

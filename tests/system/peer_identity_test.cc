@@ -101,6 +101,7 @@ TEST_F(PeerIdentity, S_14_PlaintextIsEndedAndChangesNothing) {
   ::close(fd);
   EXPECT_LE(answer.size(), 7u) << "a TLS alert at most";
   EXPECT_TRUE(WaitUntil([&] { return cluster_.node("eu").Logged("peer-refused"); }));
+  EXPECT_GE(cluster_.Metric("eu", "once_peer_strangers_total"), 1);
   EXPECT_TRUE(cluster_.IsQuiet());
 }
 
