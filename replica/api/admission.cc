@@ -38,16 +38,8 @@ HttpReply FromOutcome(const Outcome& outcome, bool as_problem) {
   return reply;
 }
 
-Answer Refused() {
-  Answer answer;
-  answer.kind = Answer::Kind::kUnavailable;
-  answer.retry_after_ms = 1000;
-  answer.refused = true;
-  return answer;
-}
-
 // Without a key a retry is another request.
-HttpReply Unavailable(bool refused, bool as_problem, bool keyed) {
+HttpReply NothingPromised(bool refused, bool as_problem, bool keyed) {
   std::string message =
       refused ? "Nothing can be promised now, and nothing was done" : "The outcome is unknown";
   if (keyed)
@@ -181,7 +173,7 @@ void Api::Execute(Command command, std::int64_t wait_ms, std::int64_t admission_
   if (admission_ms <= 0)
     return replica_.SubmitOrWait(std::move(command), wait_ms, std::move(respond));
   const std::size_t bytes = command.ByteSizeLong();
-  if (admitting_bytes_ + bytes > config_.limits.waiting_bytes_max) return respond(Refused());
+  if (admitting_bytes_ + bytes > config_.limits.waiting_bytes_max) return respond(Unavailable(true));
   admitting_bytes_ += bytes;
   const auto done = [this, bytes, respond](const Answer& answer) {
     admitting_bytes_ -= bytes;
@@ -272,7 +264,7 @@ HttpReply Api::Refusal(const Answer& answer, bool as_problem, bool keyed) const 
     case Answer::Kind::kNotFound:
       return ErrorReply(404, "claim_not_found", "No such claim.", as_problem);
     case Answer::Kind::kFull: {
-      if (answer.more) return Unavailable(true, as_problem, keyed);
+      if (answer.more) return NothingPromised(true, as_problem, keyed);
       HttpReply reply = ErrorReply(
           507, "insufficient_storage",
           "The store is at its size bound, or its disk is full; nothing was stored.", as_problem);
@@ -288,7 +280,7 @@ HttpReply Api::Refusal(const Answer& answer, bool as_problem, bool keyed) const 
       return reply;
     }
     default:
-      return Unavailable(answer.refused, as_problem, keyed);
+      return NothingPromised(answer.refused, as_problem, keyed);
   }
 }
 
