@@ -173,7 +173,8 @@ void Api::Execute(Command command, std::int64_t wait_ms, std::int64_t admission_
   if (admission_ms <= 0)
     return replica_.SubmitOrWait(std::move(command), wait_ms, std::move(respond));
   const std::size_t bytes = command.ByteSizeLong();
-  if (admitting_bytes_ + bytes > config_.limits.waiting_bytes_max) return respond(Unavailable(true));
+  if (admitting_bytes_ + bytes > config_.limits.waiting_bytes_max)
+    return respond(Unavailable(true));
   admitting_bytes_ += bytes;
   const auto done = [this, bytes, respond](const Answer& answer) {
     admitting_bytes_ -= bytes;
