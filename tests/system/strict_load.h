@@ -24,6 +24,7 @@ class StrictLoad {
   /// Lets every caller end its request, and waits for them.
   void Finish();
 
+  std::size_t callers() const { return callers_.size(); }
   std::size_t admitted() const { return admitted_; }
   /// True as soon as `count` more claims have been given than now.
   bool AwaitAdmissions(std::size_t count);

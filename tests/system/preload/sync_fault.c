@@ -1,11 +1,12 @@
 // Preloaded into a node by tests of its disk: what syncs do is decided by ONCE_SYNC_FAULT.
 //   skip:FILE    once FILE exists, nothing is synced and success is reported
 //   error:FILE   once FILE exists, every sync fails with EIO
-//   hang:FILE    while FILE exists, no sync returns
+//   hang:FILE    while FILE exists, no sync returns; the first that does not makes FILE.reached
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,6 +18,9 @@ static enum fate FateOfSync(void) {
   const char* file = fault == NULL ? NULL : strchr(fault, ':');
   if (file == NULL || access(file + 1, F_OK) != 0) return PASS;
   if (strncmp(fault, "hang:", 5) == 0) {
+    char reached[4096];
+    snprintf(reached, sizeof reached, "%s.reached", file + 1);
+    close(open(reached, O_WRONLY | O_CREAT, 0600));
     while (access(file + 1, F_OK) == 0) usleep(10000);
     return PASS;
   }
