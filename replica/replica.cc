@@ -28,6 +28,8 @@ std::string UnreadyFor(StrictGroup& group) {
   if (group.engine().Status().unreadable)
     return "records of the strict group cannot be read: replace this member (remove it, empty its "
            "directory, start, add, promote)";
+  if (group.engine().Status().outdated)
+    return "the strict group's log holds what this version does not know: upgrade this node";
   if (!group.RulesDiffer()) return "";
   if (group.engine().Leads()) return "the [[strict]] rules differ from those of most members";
   const std::string leader = group.engine().LeaderRegion();

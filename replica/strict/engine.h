@@ -33,8 +33,10 @@ class StateMachine {
 
   /// Entry `index` is decided. Its changes may stay in memory: the log has them, and after a
   /// restart the entry comes again. Indexes rise without gaps; an entry of the engine's own comes
-  /// as an empty batch. May throw KvUnreadable; RolledBack follows.
-  virtual void Apply(std::uint64_t index, const std::string& batch) = 0;
+  /// as an empty batch. False: a later version proposed what this one does not know, and nothing
+  /// changed; to pass over it would be to differ from the others. May throw KvUnreadable;
+  /// RolledBack follows.
+  virtual bool Apply(std::uint64_t index, const std::string& batch) = 0;
   /// The changes of all that was applied, and how far that is, go into the open batch of the
   /// replica's Tables together. From then on the log may forget those entries.
   virtual void Store() = 0;
@@ -80,9 +82,10 @@ struct EngineStatus {
   std::uint64_t last = 0;  // index of the log
   std::uint64_t committed = 0;
   std::uint64_t applied = 0;
-  std::vector<EngineMember> members;  // empty: this member belongs to no group yet
-  std::uint64_t refused = 0;          // messages that no honest member sends
-  bool unreadable = false;            // what is stored could not be read lately: it is of no use
+  std::vector<EngineMember> members;     // empty: this member belongs to no group yet
+  std::uint64_t refused = 0;             // messages that no honest member sends
+  bool unreadable = false;               // what is stored could not be read lately: it is of no use
+  bool outdated = false;                 // a decided entry is of a later version: as of no use
 };
 
 struct MemberChange {
@@ -98,6 +101,7 @@ struct MemberChange {
 /// One implementation drives the Raft core (native_engine.h). Another must keep the same rules:
 ///   - what it promises to other members is durable first, through the replica's group commit;
 ///   - it applies only what is decided, in order, and after a restart goes on after applied();
+///   - an entry that the state machine does not know ends its part in the group;
 ///   - a write that failed, or whose outcome is unknown, ends its part in the group;
 ///   - a member that was not a founder is a learner until a leader makes it a voter;
 ///   - whatever a peer sends, it goes on.

@@ -60,6 +60,7 @@ void NativeEngine::Load() {
     --stored.applied;
   raft_ = std::make_unique<Raft>(options_.member, options_.raft, std::move(stored), random_);
   CompactLog();  // the last cut may not have been durable
+  outdated_ = false;
   ++epoch_;
 }
 
@@ -162,10 +163,7 @@ void NativeEngine::Work() {
     if (work) Do(std::move(*work));
   }
   working_ = false;
-  if (broken_) {
-    broken_ = false;
-    BeginAgain();
-  }
+  if (std::exchange(broken_, false)) outdated_ ? FallSilent() : BeginAgain();
   TellCommitSoon();
   NoticeLeader();
 }
@@ -187,14 +185,14 @@ void NativeEngine::Do(RaftWork work) {
   Send(work.send_at_once);
   try {
     Store(work);
-    if (broken_) return;
+    if (broken_ || !raft_) return;
     decided_.insert(decided_.end(), work.apply.begin(), work.apply.end());
     // A follower first acknowledges what it is storing: the leader's callers wait for that.
     if (portions_.empty() || Leads()) ApplyDecided();
   } catch (const KvUnreadable&) {
     BreakUnreadable();
-    return;
   }
+  if (broken_) return;
   Answer(work.reads);
   for (const std::string& member : work.snapshots_released) outgoing_.erase(member);
   for (const RaftChunkWanted& wanted : work.chunks_wanted) Provide(wanted);
@@ -268,8 +266,13 @@ void NativeEngine::ApplyDecided() {
   while (!decided_.empty()) {
     const RaftEntryPtr entry = std::move(decided_.front());
     decided_.pop_front();
-    state_.Apply(entry->index(), entry->kind() == PROPOSAL ? entry->data() : std::string());
+    const bool known =
+        state_.Apply(entry->index(), entry->kind() == PROPOSAL ? entry->data() : std::string());
     if (!raft_) return;
+    if (!known) {
+      outdated_ = broken_ = true;
+      return;
+    }
     raft_->Applied(entry->index());
     applied_bytes_ += entry->data().size();
   }
@@ -369,10 +372,22 @@ void NativeEngine::FallSilent() {
   NoticeLeader();
 }
 
+// Silent first: nothing may be promised over a state that is forgotten.
 void NativeEngine::BeginAgain() {
-  state_.RolledBack();
   FallSilent();
+  stale_ = true;
+  try {
+    RollBack();
+  } catch (const KvUnreadable&) {
+    unreadable_ticks_ = kSoundTicks;
+  }
   BeginAgainLater();
+}
+
+void NativeEngine::RollBack() {
+  if (!stale_) return;
+  state_.RolledBack();
+  stale_ = false;
 }
 
 void NativeEngine::BeginAgainLater() {
@@ -382,6 +397,7 @@ void NativeEngine::BeginAgainLater() {
     world_.commit.WhenAllDurable([this, alive, epoch](Durable durable) {
       if (!*alive || epoch != epoch_ || durable == Durable::kUnknown) return;
       try {
+        RollBack();
         if (durable == Durable::kYes) return Load();
       } catch (const KvUnreadable&) {
         unreadable_ticks_ = kSoundTicks;  // perhaps the next time
@@ -402,6 +418,7 @@ EngineStatus NativeEngine::Status() const {
   status.name = options_.member;
   status.refused = refused_;
   status.unreadable = unreadable_ticks_ > 0;
+  status.outdated = outdated_;
   if (!raft_) return status;
   static constexpr EngineRole kRoles[] = {EngineRole::kFollower, EngineRole::kCandidate,
                                           EngineRole::kCandidate, EngineRole::kLeader};

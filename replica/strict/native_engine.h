@@ -53,7 +53,7 @@ struct EngineWorld {
 /// When the disk is full, or a block unreadable, the member falls silent and, once all that is
 /// written is durable, begins again from what is stored: to the others it was restarted. A block
 /// that stays unreadable so ends its part in the group, which its status says. After a failed sync
-/// it stays silent.
+/// it stays silent, and before an entry of a later version too.
 class NativeEngine : public Engine {
  public:
   /// `state` outlives it. Reads the store: may throw KvUnreadable.
@@ -106,6 +106,8 @@ class NativeEngine : public Engine {
   void NoticeLeader();
   /// It must begin again, and says so for a while.
   void BreakUnreadable();
+  /// The state goes back to what is stored, now or when that can be read.
+  void RollBack();
   /// Forgets the core and what it was doing.
   void FallSilent();
   /// The same, and begins again from the store later.
@@ -121,6 +123,8 @@ class NativeEngine : public Engine {
   bool started_ = false;
   bool working_ = false;
   bool broken_ = false;      // in the midst of Work: begin again when it is over
+  bool stale_ = false;       // what the state keeps in memory is of no use
+  bool outdated_ = false;    // the next entry is of a later version
   std::uint64_t epoch_ = 0;  // rises with every core, so that callbacks of an old one are known
   std::deque<Portion> portions_;      // stored in this order, and not yet all durable
   std::deque<RaftEntryPtr> decided_;  // to be applied

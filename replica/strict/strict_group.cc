@@ -129,8 +129,8 @@ void StrictGroup::Read(std::function<void(Tables&)> read, std::function<void()> 
       failed);
 }
 
-void StrictGroup::Apply(std::uint64_t index, const std::string& batch) {
-  state_.Apply(
+bool StrictGroup::Apply(std::uint64_t index, const std::string& batch) {
+  const bool applied = state_.Apply(
       index, batch,
       [this](const StrictAsker& asker, const StrictCommand& command, const Answer& answer) {
         if (on_applied) on_applied(answer);
@@ -141,9 +141,11 @@ void StrictGroup::Apply(std::uint64_t index, const std::string& batch) {
         requests_.Applied(command.request(),
                           answer.kind == Answer::Kind::kFull ? Unavailable(true) : answer);
       });
+  if (!applied) return false;
   proposals_.Decided();
   reads_.Applied(index);
   if (batch.empty()) JudgeItself();  // the voters may be others now
+  return true;
 }
 
 bool StrictGroup::Stage(const std::string& piece, bool first) {

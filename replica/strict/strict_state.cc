@@ -1,6 +1,8 @@
 #include "replica/strict/strict_state.h"
 
 #include <google/protobuf/arena.h>
+#include <google/protobuf/message.h>
+#include <google/protobuf/unknown_field_set.h>
 
 #include <algorithm>
 #include <utility>
@@ -58,6 +60,24 @@ const StrictAsker& AskerOf(const StrictBatch& batch, const StrictCommand& comman
                : StrictAsker::default_instance();
 }
 
+// A field of a later version is there instead of one that is known.
+bool HoldsUnknown(const google::protobuf::Message& message) {
+  return !message.GetReflection()->GetUnknownFields(message).empty();
+}
+
+bool IsOfLaterVersion(const Command& command) {
+  const bool effect = command.has_mutation() &&
+                      command.mutation().effect_case() == Mutation::EFFECT_NOT_SET &&
+                      HoldsUnknown(command.mutation());
+  return effect || (command.body_case() == Command::BODY_NOT_SET && HoldsUnknown(command));
+}
+
+bool IsOfLaterVersion(const StrictBatch& batch) {
+  return batch.format() > kBatchFormat ||
+         std::any_of(batch.commands().begin(), batch.commands().end(),
+                     [](const StrictCommand& each) { return IsOfLaterVersion(each.command()); });
+}
+
 /// Every record of the strict ledger, read from a view of its store.
 class FrozenLedger : public FrozenState {
  public:
@@ -112,11 +132,12 @@ StrictState::StrictState(Tables& outer, std::size_t hot_bytes_max)
       tables_(store_, hot_bytes_max),
       requests_(tables_) {}
 
-void StrictState::Apply(std::uint64_t index, const std::string& batch, const Answered& answered) {
+bool StrictState::Apply(std::uint64_t index, const std::string& batch, const Answered& answered) {
   google::protobuf::Arena arena;
   StrictBatch& parsed = *google::protobuf::Arena::CreateMessage<StrictBatch>(&arena);
-  const bool whole = !batch.empty() && parsed.ParseFromString(batch) &&
-                     parsed.format() == kBatchFormat && parsed.stamp_ms() >= 0;
+  const bool parses = !batch.empty() && parsed.ParseFromString(batch);
+  if (parses && IsOfLaterVersion(parsed)) return false;
+  const bool whole = parses && parsed.format() == kBatchFormat && parsed.stamp_ms() >= 0;
   if (!whole) parsed.Clear();
   std::vector<Answer> answers;
   answers.reserve(static_cast<std::size_t>(parsed.commands_size()));
@@ -144,6 +165,7 @@ void StrictState::Apply(std::uint64_t index, const std::string& batch, const Ans
   for (int i = 0; i < parsed.commands_size(); ++i)
     answered(AskerOf(parsed, parsed.commands(i)), parsed.commands(i),
              answers[static_cast<std::size_t>(i)]);
+  return true;
 }
 
 void StrictState::Store() {

@@ -32,8 +32,9 @@ class StrictState {
   /// Applies every command of the batch with the leader's stamp, then says what came of each. What
   /// is not a batch, or not a command that a caller may give, or was carried out before
   /// (kUnavailable: what came of it was said then), changes nothing but the index: on every member
-  /// alike. May throw KvUnreadable, and must then be followed by Forget.
-  void Apply(std::uint64_t index, const std::string& batch, const Answered& answered);
+  /// alike. False: it is of a later format, or holds a command that this version does not know, and
+  /// nothing changed. May throw KvUnreadable, and must then be followed by Forget.
+  bool Apply(std::uint64_t index, const std::string& batch, const Answered& answered);
   /// What was applied goes into the outer batch now.
   void Store();
   std::uint64_t applied() const { return tables_.head().applied(); }

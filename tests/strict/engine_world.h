@@ -34,9 +34,11 @@ class Remembering : public StateMachine {
  public:
   explicit Remembering(Tables& tables) : tables_(tables) {}
 
-  void Apply(std::uint64_t index, const std::string& batch) override {
+  bool Apply(std::uint64_t index, const std::string& batch) override {
     EXPECT_EQ(index, applied() + 1);
+    if (!batch.empty() && batch == unknown) return false;
     Put(index, batch.empty() ? Batches() : Batches() + batch + ";");
+    return true;
   }
   void Store() override {}
   std::uint64_t applied() override {
@@ -67,6 +69,7 @@ class Remembering : public StateMachine {
   int unstaged = 0;
   int installed = 0;
   int rolled_back = 0;
+  std::string unknown;  // a batch of a later version
 
  private:
   void Put(std::uint64_t index, std::string batches) {

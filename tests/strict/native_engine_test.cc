@@ -173,6 +173,23 @@ TEST_F(NativeEngineTest, S_27_S_50_ASlowDiskIsNotSentTheNextPieceBeforeItHasTheL
   EXPECT_TRUE(AllHave(all));
 }
 
+TEST_F(NativeEngineTest, AnEntryOfALaterVersionEndsTheMembersPartUntilItIsUpgraded) {
+  ASSERT_TRUE(Propose("a"));
+  ASSERT_TRUE(AllHave("a;"));
+  const std::string old = Leader() == "eu" ? "us" : "eu";
+  members_[old].state->unknown = "b";
+  ASSERT_TRUE(Propose("b"));
+  ASSERT_TRUE(RunUntil([&] { return members_[old].engine->Status().outdated; }));
+  ASSERT_TRUE(Propose("c"));
+  time_.RunFor(5000);
+  EXPECT_EQ(members_[old].state->Batches(), "a;");
+  EXPECT_EQ(members_[old].engine->Status().role, EngineRole::kStopped);
+  Stop(old);
+  Start(old);
+  EXPECT_TRUE(AllHave("a;b;c;"));
+  EXPECT_FALSE(members_[old].engine->Status().outdated);
+}
+
 TEST_F(NativeEngineTest, S_47_AFullDiskSilencesAMemberUntilThereIsSpace) {
   ASSERT_TRUE(Propose("a"));
   ASSERT_TRUE(AllHave("a;"));
@@ -258,6 +275,19 @@ TEST_F(NativeEngineTest, S_23_ADeposedLeaderConfirmsNoRead) {
   members_[old].engine->ReadIndex([&](auto known) { confirmed = known.has_value(); });
   ASSERT_TRUE(RunUntil([&] { return confirmed.has_value(); }));
   EXPECT_FALSE(*confirmed);
+}
+
+TEST_F(NativeEngineTest, S_46_AMemberWhoseStoreFailedForOthersIsSilentAtItsNextWrite) {
+  const std::string failed = AwaitLeader();
+  Member& member = members_[failed];
+  member.disk->FailNextSync();
+  member.tables->PutRaw("Zother", "x");
+  bool done = false;
+  member.commit->WhenAllDurable([&done](Durable) { done = true; });
+  ASSERT_TRUE(RunUntil([&done] { return done; }, 40));
+  member.engine->Propose("a");
+  EXPECT_EQ(member.engine->core(), nullptr);
+  EXPECT_EQ(member.state->Batches(), "");
 }
 
 class Malformed : public EngineWorldTest {

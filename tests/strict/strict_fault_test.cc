@@ -1,5 +1,5 @@
 // What falls between two steps of a strict request: a lost answer, clogged links, a crash at every
-// step, the loss of the leader.
+// step, an owner that does not come back, the loss of the leader.
 #include "tests/strict/strict_story.h"
 
 namespace once {
@@ -156,6 +156,29 @@ TEST(Strict, S_18_AcknowledgedImpliesDurableWhereverTheCrashFalls) {
   EXPECT_GT(nothing, 10);
   EXPECT_GT(begun, 10) << "crashes between the two acknowledgements";
   EXPECT_GT(completed, 10);
+}
+
+TEST(Strict, OW_N_05_S_16_OfAllWhoReclaimAtTheSameMomentOneWins) {
+  StrictStory story;
+  const Answer first = story.Begin("eu", "k");
+  ASSERT_EQ(first.kind, Kind::kExecute);
+  story.Run(2500);
+  std::vector<Answer> answers;
+  for (const std::string& region : story.cluster.regions())
+    for (int i = 0; i < 3; ++i)
+      story.cluster.Submit(region, BeginCommand("acme", "k", 1, 2000, 3'600'000),
+                           [&answers](const Answer& answer) { answers.push_back(answer); });
+  ASSERT_TRUE(story.cluster.time().RunUntil([&] { return answers.size() == 9; }, 5000));
+  std::vector<Answer> owners;
+  for (const Answer& answer : answers) {
+    EXPECT_EQ(answer.claim.run_id(), first.claim.run_id());
+    if (answer.kind == Kind::kExecute) owners.push_back(answer);
+  }
+  ASSERT_EQ(owners.size(), 1u);
+  EXPECT_TRUE(owners[0].reclaimed);
+  EXPECT_GT(owners[0].claim.fence(), first.claim.fence());
+  EXPECT_EQ(story.Complete("eu", first).kind, Kind::kStaleFence);
+  EXPECT_EQ(story.Complete("us", owners[0]).kind, Kind::kDone);
 }
 
 enum class Loss { kCut, kKilled, kPaused };

@@ -9,8 +9,9 @@ bool SaysUnreadable(StrictStory& story, const std::string& region) {
       "records of the strict group cannot be read");
 }
 
-/// A region one of whose strict records is on a bad block, and which has to read it.
-class Unreadable : public testing::Test {
+/// A region one of whose strict records is on a bad block, and which has to read it; and another
+/// one, if it is not empty, that it has to read to begin again.
+class Unreadable : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
     bad_ = story_.Followers()[0];
@@ -21,6 +22,7 @@ class Unreadable : public testing::Test {
     story_.cluster.Crash(bad_);
     story_.cluster.disk(bad_).SetUnreadable(record_);
     story_.cluster.Restart(bad_);
+    if (!GetParam().empty()) story_.cluster.disk(bad_).SetUnreadable(GetParam());
     story_.AwaitLeader();
     story_.Complete(story_.Leader(), owned);  // once more: through the log, and about that slot
   }
@@ -34,7 +36,7 @@ class Unreadable : public testing::Test {
       keys::Strict(0) + keys::Slot(BeginCommand("acme", "k", 1, 1, 1).begin().slot().hash());
 };
 
-TEST_F(Unreadable, S_48_AMemberThatCannotReadItsRecordsIsNotReadyUntilItCan) {
+TEST_P(Unreadable, S_48_AMemberThatCannotReadItsRecordsIsNotReadyUntilItCan) {
   ASSERT_TRUE(AwaitUnready());
   for (int i = 0; i < 200; ++i) {
     story_.Run(100);
@@ -45,12 +47,14 @@ TEST_F(Unreadable, S_48_AMemberThatCannotReadItsRecordsIsNotReadyUntilItCan) {
   EXPECT_EQ(story_.cluster.replica(story_.Leader()).Unready(), "");
 
   story_.cluster.disk(bad_).SetReadable(record_);
+  story_.Run(3000);
+  story_.cluster.disk(bad_).SetReadable(GetParam());
   EXPECT_TRUE(story_.cluster.time().RunUntil(
       [&] { return story_.cluster.replica(bad_).Unready().empty(); }, 10'000));
   EXPECT_TRUE(story_.AllEqual());
 }
 
-TEST_F(Unreadable, S_48_AMemberThatCannotReadItsRecordsIsReplaced) {
+TEST_P(Unreadable, S_48_AMemberThatCannotReadItsRecordsIsReplaced) {
   ASSERT_TRUE(AwaitUnready());
   ASSERT_TRUE(story_.Change(MemberChange::Kind::kRemove, story_.cluster.Member(bad_)));
   story_.cluster.Crash(bad_);
@@ -61,6 +65,41 @@ TEST_F(Unreadable, S_48_AMemberThatCannotReadItsRecordsIsReplaced) {
   ASSERT_TRUE(story_.AllEqual());
   EXPECT_EQ(story_.cluster.replica(bad_).Unready(), "");
   EXPECT_EQ(story_.Begin(bad_, "k").kind, Answer::Kind::kReplay);
+}
+
+INSTANTIATE_TEST_SUITE_P(And, Unreadable,
+                         testing::Values("", keys::Strict(0) + keys::Head(),
+                                         keys::StrictGeneration()),
+                         [](const auto& info) {
+                           return std::string(info.index == 0   ? "NoOther"
+                                              : info.index == 1 ? "ItsHead"
+                                                                : "ItsGeneration");
+                         });
+
+TEST(StrictMember, WhatALaterVersionAskedForEndsTheMembersPart) {
+  StrictBatch later_format;
+  later_format.set_format(kBatchFormat + 1);
+  StrictBatch later_command;
+  later_command.set_format(kBatchFormat);
+  later_command.add_commands()
+      ->mutable_command()
+      ->GetReflection()
+      ->MutableUnknownFields(later_command.mutable_commands(0)->mutable_command())
+      ->AddVarint(1000, 1);
+  for (const StrictBatch& batch : {later_format, later_command}) {
+    StrictStory story;
+    ASSERT_TRUE(story.AllEqual());
+    const std::string leader = story.Leader();
+    ASSERT_TRUE(story.Group(leader).engine().Propose("\x0a\xff garbage"));
+    ASSERT_EQ(story.Begin(leader, "k").kind, Answer::Kind::kExecute) << "that is nothing to all";
+    ASSERT_TRUE(story.AllEqual());
+    const std::uint64_t applied = story.Status(leader).applied;
+    ASSERT_TRUE(story.Group(leader).engine().Propose(batch.SerializeAsString()));
+    story.Run(3000);
+    EXPECT_NE(story.cluster.replica(leader).Unready().find("upgrade"), std::string::npos);
+    for (const std::string& region : story.cluster.regions())
+      EXPECT_EQ(story.Group(region).tables().head().applied(), applied) << region;
+  }
 }
 
 TEST(StrictMember, ALostReadIsAskedForAgain) {
