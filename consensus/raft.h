@@ -150,10 +150,14 @@ class Raft {
   void Applied(std::uint64_t index);
   /// Forgets entries up to `index`, which is applied; followers that still need them will be sent a
   /// snapshot. Entries that a snapshot on its way will need next are kept. The rest of the log is
-  /// held in memory, so that calling this from time to time is what bounds it.
+  /// held in memory, so that calling this from time to time, and GiveUpSnapshots where one takes
+  /// too long, is what bounds it.
   void Compact(std::uint64_t index);
   /// How far it may go: entries after a snapshot that is on its way are kept.
   std::uint64_t CompactableUpto() const;
+  /// Snapshots on their way that stand for less than `index` hold Compact back no more: whoever
+  /// still needs one is sent another from the beginning. Returns how many.
+  std::size_t GiveUpSnapshots(std::uint64_t index);
   /// All members have the log up to here, as far as is known: the leader counts, followers hear of
   /// it. Not a promise (members come and go), but who compacts no further needs no snapshots.
   std::uint64_t everywhere() const;

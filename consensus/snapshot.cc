@@ -31,6 +31,19 @@ void Raft::Compact(std::uint64_t index) {
   if (index > log_.snapshot_index()) next_.compact = log_.Compact(index);
 }
 
+std::size_t Raft::GiveUpSnapshots(std::uint64_t index) {
+  std::size_t given_up = 0;
+  for (auto& [to, progress] : progress_) {
+    if (progress.state() != Progress::State::kSnapshot || !progress.sending().begun() ||
+        progress.sending().meta.index() >= index)
+      continue;
+    progress.StartSnapshot();
+    ReleaseSnapshot(to);
+    ++given_up;
+  }
+  return given_up;
+}
+
 void Raft::WantChunk(const std::string& to, Progress& progress) {
   Progress::Sending& sending = progress.sending();
   sending.awaiting_driver = true;

@@ -68,7 +68,7 @@ struct Config {
   std::int64_t strict_answer_ms = 2000;
   std::uint64_t strict_log_entries = 4096;
   std::uint64_t strict_append_bytes = 256 << 10;  // this and the next: no options, tests lower them
-  std::size_t strict_chunk_bytes = 256 << 10;
+  std::size_t strict_chunk_bytes = 512 << 10;
 
   // [claims]
   std::uint64_t lease_ms = 30'000;

@@ -235,6 +235,8 @@ void Metrics::Registry::SetStrict(const StrictGauges& strict) {
         strict.forwarded);
   Raise("once_strict_unavailable_total", "Requests that the group did not answer in time.",
         strict.unavailable);
+  Raise("once_strict_snapshots_given_up_total",
+        "Snapshots that were sent too slowly for the log to be kept.", strict.snapshots_given_up);
   Raise("once_strict_refused_messages_total", "Messages that no honest member sends.",
         strict.refused);
 }
@@ -344,7 +346,8 @@ std::vector<std::string> Metrics::Names(bool many_regions, bool strict) {
           "once_strict_waiting_requests", "once_strict_other_rules", "once_strict_unreadable",
           "once_strict_leader_changes_total", "once_strict_entries_total",
           "once_strict_commands_total", "once_strict_forwarded_total",
-          "once_strict_unavailable_total", "once_strict_refused_messages_total"})
+          "once_strict_unavailable_total", "once_strict_snapshots_given_up_total",
+          "once_strict_refused_messages_total"})
       names.emplace_back(name);
   for (const EventCounter& event : kEvents) names.emplace_back(event.name);
   for (const char* name :

@@ -56,6 +56,7 @@ class Metrics {
     std::vector<std::pair<std::string, std::uint64_t>> lag;  // by region; only a leader knows
     std::vector<std::string> other_rules;                    // regions
     // Since the start; they only rise.
+    std::uint64_t snapshots_given_up = 0;
     std::uint64_t leaders = 0;
     std::uint64_t entries = 0;
     std::uint64_t commands = 0;

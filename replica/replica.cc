@@ -60,6 +60,7 @@ Metrics::StrictGauges GaugesOf(StrictGroup& group) {
   gauges.forwarded = counts.forwarded;
   gauges.unavailable = counts.unavailable;
   gauges.refused = group.refused();
+  gauges.snapshots_given_up = status.snapshots_given_up;
   return gauges;
 }
 

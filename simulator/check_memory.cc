@@ -39,7 +39,7 @@ struct Region {
   void CheckLog(const NativeEngine& engine) const {
     const Raft* const raft = engine.core();
     if (!raft) return;
-    // What follows a snapshot that is on its way is kept for its receiver.
+    // What follows a snapshot that is on its way is kept for its receiver, to a bound.
     std::uint64_t upto = raft->applied();
     for (const auto& [to, progress] : raft->progress())
       if (progress.state() == Progress::State::kSnapshot && progress.sending().begun())
@@ -50,6 +50,10 @@ struct Region {
     if (applied >= 2 * kept)
       Say("applied entries of the strict log", applied,
           "though it is to be cut to " + std::to_string(kept));
+    const std::uint64_t for_snapshot = NativeEngineOptions().snapshot_logs * 2 * kept;
+    if (const std::uint64_t all = raft->applied() - first; all >= for_snapshot)
+      Say("applied entries of the strict log", all,
+          "for a snapshot, where " + std::to_string(for_snapshot) + " are too many");
   }
 
   // The places of its pieces, however large the state is.

@@ -33,7 +33,7 @@ struct ClusterOptions {
   std::vector<StrictRoute> strict_routes;  // none: there is no strict group
   std::uint64_t strict_log_entries = 4096;
   std::uint64_t strict_append_bytes = 256 << 10;
-  std::size_t strict_chunk_bytes = 256 << 10;
+  std::size_t strict_chunk_bytes = 512 << 10;
   GossipOptions gossip;  // region and peers are filled in
 };
 

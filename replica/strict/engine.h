@@ -86,6 +86,7 @@ struct EngineStatus {
   std::uint64_t refused = 0;             // messages that no honest member sends
   bool unreadable = false;               // what is stored could not be read lately: it is of no use
   bool outdated = false;                 // a decided entry is of a later version: as of no use
+  std::uint64_t snapshots_given_up = 0;  // that it was sending
 };
 
 struct MemberChange {

@@ -329,8 +329,12 @@ bool NativeEngine::CompactLog() {
   const std::uint64_t some = std::max<std::uint64_t>(options_.log_entries / kEntriesPart, 1);
   if (common >= first + some || applied_bytes_ >= options_.log_bytes_max / kBytesPart)
     upto = std::max(upto, common);
-  if (kept >= 2 * options_.log_entries || log.bytes() >= options_.log_bytes_max)
+  const std::uint64_t entries_max = 2 * options_.log_entries;
+  if (kept >= entries_max || log.bytes() >= options_.log_bytes_max)
     upto = std::max(upto, applied - std::min(kept / 2, options_.log_entries));
+  if (kept >= options_.snapshot_logs * entries_max ||
+      log.bytes() >= options_.snapshot_logs * options_.log_bytes_max)
+    snapshots_given_up_ += raft_->GiveUpSnapshots(upto);
   upto = std::min(upto, raft_->CompactableUpto());
   if (upto <= first) return false;
   applied_bytes_ = 0;
@@ -419,6 +423,7 @@ EngineStatus NativeEngine::Status() const {
   status.refused = refused_;
   status.unreadable = unreadable_ticks_ > 0;
   status.outdated = outdated_;
+  status.snapshots_given_up = snapshots_given_up_;
   if (!raft_) return status;
   static constexpr EngineRole kRoles[] = {EngineRole::kFollower, EngineRole::kCandidate,
                                           EngineRole::kCandidate, EngineRole::kLeader};

@@ -30,12 +30,15 @@ struct NativeEngineOptions {
                       .window_bytes_max = 1 << 20,
                       .append_bytes_max = 256 << 10,
                       .commit_told_late = true};
-  std::size_t chunk_bytes = 256 << 10;  // of a snapshot
+  std::size_t chunk_bytes = 512 << 10;  // of a snapshot
   /// For a member that is behind the log is kept: it is cut to so many applied entries when it has
   /// twice as many, or so many bytes. What every member has is cut off sooner: it would only be
   /// written into tables and sorted there.
   std::uint64_t log_entries = 4096;
   std::uint64_t log_bytes_max = 64 << 20;
+  /// For the receiver of a snapshot it is kept until it is so many times as large. Then the
+  /// snapshot is given up, and the receiver gets another one.
+  std::uint64_t snapshot_logs = 4;
 };
 
 /// Where it lives. All outlive it.
@@ -136,6 +139,7 @@ class NativeEngine : public Engine {
   std::uint64_t applied_bytes_ = 0;  // since the log was last cut
   std::string known_leader_;
   std::uint64_t refused_ = 0;
+  std::uint64_t snapshots_given_up_ = 0;
   std::uint32_t unreadable_ticks_ = 0;  // above 0: its records could not be read lately
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

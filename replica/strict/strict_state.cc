@@ -21,7 +21,7 @@ constexpr int kEntropyWords = 3;
 constexpr std::size_t kChangesMax = 512;
 constexpr std::size_t kUnstoredBytesMax = 1 << 20;
 constexpr std::uint32_t kPieceFormat = 2;
-constexpr int kPieceRecordsMax = 1024;  // the receiver's thread is held while it puts them
+constexpr int kPieceRecordsMax = 2048;  // the receiver's thread is held while it puts them
 
 LedgerOptions OptionsFor(const LedgerTerms& terms) {
   LedgerOptions options;

@@ -146,6 +146,22 @@ TEST_F(Snapshot, CompactionWaitsForTheFollowerThatIsBeingSentOne) {
   EXPECT_EQ(group["a"].log().snapshot_index(), 11u);
 }
 
+TEST_F(Snapshot, OneThatIsGivenUpHoldsNothingBackAndAnotherFollows) {
+  group.Tick("a");
+  DeliverUntilChunk();
+  group.lose = [](const RaftMessage& message) { return message.to() == "c"; };
+  for (int i = 0; i < 5; ++i) group.Propose("a", "y");
+  group.Settle();
+  EXPECT_EQ(group["a"].GiveUpSnapshots(11), 0u) << "that is as far as it goes";
+  EXPECT_EQ(group["a"].GiveUpSnapshots(16), 1u);
+  group.Compact("a", 16);
+  EXPECT_EQ(group["a"].log().snapshot_index(), 16u);
+  group.lose = nullptr;
+  Settle(5);
+  EXPECT_EQ(group.At("c").machine.digest, group.At("a").machine.digest);
+  EXPECT_TRUE(group.At("a").open_snapshots.empty());
+}
+
 TEST(SnapshotRules, WhatEveryMemberHasIsKnownToAllAndStandsStillWhileOneIsAway) {
   Group group;
   group.Found({"a", "b", "c"});

@@ -9,9 +9,9 @@ class NativeEngineTest : public EngineWorldTest {
  protected:
   /// Who is down, and what the others have applied meanwhile: more than their logs hold. A state
   /// goes in many pieces.
-  std::pair<std::string, std::string> LeaveOneFarBehind() {
+  std::pair<std::string, std::string> LeaveOneFarBehind(std::uint64_t log_entries = 4) {
     AwaitLeader();
-    options_.log_entries = 4;
+    options_.log_entries = log_entries;
     options_.chunk_bytes = 16;
     for (const char* region : {"ap", "eu", "us"}) {
       Crash(region);
@@ -170,6 +170,25 @@ TEST_F(NativeEngineTest, S_27_S_50_ASlowDiskIsNotSentTheNextPieceBeforeItHasTheL
   time_.RunFor(5'000);
   EXPECT_EQ(slow.state->staged, 1);
   slow.disk->SetSyncDelay(0);
+  EXPECT_TRUE(AllHave(all));
+}
+
+TEST_F(NativeEngineTest, S_27_S_50_ASnapshotThatIsTooSlowForTheLogIsGivenUpAndAnotherFollows) {
+  options_.log_bytes_max = 40;
+  const std::uint64_t most = options_.snapshot_logs * options_.log_bytes_max;
+  auto [away, all] = LeaveOneFarBehind(1000);
+  members_[away].disk->SetSyncDelay(300);
+  Start(away);
+  const NativeEngine& leader = *members_[AwaitLeader()].engine;
+  for (int i = 0; i < 200; ++i) {
+    ASSERT_TRUE(Propose("more"));
+    all += "more;";
+    time_.RunFor(50);
+    ASSERT_LE(leader.core()->log().bytes(), most + 40) << i;  // some is not decided
+  }
+  EXPECT_GT(leader.Status().snapshots_given_up, 0u);
+  EXPECT_EQ(members_[away].state->installed, 0);
+  members_[away].disk->SetSyncDelay(0);
   EXPECT_TRUE(AllHave(all));
 }
 

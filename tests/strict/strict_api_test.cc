@@ -177,7 +177,7 @@ TEST_F(StrictApi, OW_N_10_EveryAdvertisedMetricOfTheGroupIsOnTheLeadersPage) {
     ++of_group;
     EXPECT_NE(page.find("# TYPE " + text + " "), std::string::npos) << text;
   }
-  EXPECT_EQ(of_group, 14);
+  EXPECT_EQ(of_group, 15);
   EXPECT_NE(page.find("once_strict_role{role=\"leader\"} 1"), std::string::npos);
   EXPECT_NE(page.find("once_strict_commands_total 2"), std::string::npos);
   EXPECT_NE(page.find("once_strict_lag_entries{peer=\"" + follower + "\"}"), std::string::npos);
