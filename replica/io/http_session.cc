@@ -25,7 +25,7 @@ using boost::system::error_code;
 using Socket = asio::basic_stream_socket<asio::ip::tcp, asio::io_context::executor_type>;
 using TlsStream = asio::ssl::stream<Socket>;
 
-constexpr std::size_t kGatheredBytesMax = 16 * 1024;
+constexpr std::size_t kSmallBytesMax = 16 * 1024;
 
 template <class Stream>
 class Session final : public HttpSession,
@@ -314,7 +314,7 @@ void Session<Stream>::Refuse(const HttpFault& fault) {
 template <class Stream>
 bool Session<Stream>::Gather() {
   if (!kPlain || phase_ != Phase::kAnswering || !form_.keep_alive || out_.writing()) return false;
-  if (out_.size() > kGatheredBytesMax) return false;
+  if (out_.size() > kSmallBytesMax) return false;
   if (!gathered_ && connections_->Gather(this->shared_from_this()))
     asio::post(stream_.get_executor(),
                [connections = connections_] { connections->FlushGathered(); });
@@ -352,10 +352,12 @@ bool Session<Stream>::Push() {
   return Took(error, sent);
 }
 
-/// Keeps what the client has not taken, if there is room for it beside what others have not.
+/// Keeps what the client has not taken, if there is room for it beside what others have not. For a
+/// small answer there always is: those who leave large ones must not cost others theirs.
 template <class Stream>
 bool Session<Stream>::Hold() {
   out_.Write();
+  if (out_.size() <= kSmallBytesMax) return true;
   if (connections_->counters.unsent_bytes <= limits().answers_bytes_max) return true;
   ++connections_->counters.refused;
   Drop();
@@ -464,6 +466,7 @@ void Session<Stream>::Drop() {
   if (phase_ == Phase::kClosed) return;
   phase_ = Phase::kClosed;
   connections_->LetBodyGo(body_bytes_);
+  out_.Abandon();
   error_code ignored;
   socket().close(ignored);
   connections_->Remove(*this);

@@ -14,7 +14,7 @@ class OutgoingBytes {
  public:
   /// Counts in `unsent`, with others, what an asynchronous write has not sent.
   explicit OutgoingBytes(std::uint64_t& unsent) : unsent_(unsent) {}
-  ~OutgoingBytes() { Count(0); }
+  ~OutgoingBytes() { Abandon(); }
   OutgoingBytes(const OutgoingBytes&) = delete;
   OutgoingBytes& operator=(const OutgoingBytes&) = delete;
 
@@ -41,6 +41,12 @@ class OutgoingBytes {
     if (out_.capacity() > kKeptBytesMax) out_.shrink_to_fit();
     if (std::exchange(writing_, false)) out_.swap(queue_);
     return true;
+  }
+
+  /// Nothing more is sent or appended, or counted. A write that is under way may still read.
+  void Abandon() {
+    Count(0);
+    std::string().swap(queue_);
   }
 
  private:

@@ -70,18 +70,16 @@ bool StrictRoutes::Contains(const Command& command) const {
 }
 
 std::string StrictRoutes::Text() const {
-  std::string text;
-  for (const StrictRoute& route : routes_)
-    text += keys::Part(route.tenant) + keys::Part(route.endpoint);
-  return text;
-}
-
-std::uint64_t StrictRoutes::Digest() const {
   std::set<std::string> rules;
   for (const StrictRoute& route : routes_)
     rules.insert(keys::Part(route.tenant) + keys::Part(Family(route.endpoint)));
   std::string text;
   for (const std::string& rule : rules) text += rule;
+  return text;
+}
+
+std::uint64_t StrictRoutes::Digest() const {
+  const std::string text = Text();
   return std::max<std::uint64_t>(1, XXH3_64bits(text.data(), text.size()));
 }
 

@@ -129,6 +129,38 @@ TEST_F(HttpSessionTest, S_61_AStreamIsNotHeldToTheDeadlineOfTheAnswerBeforeIt) {
   EXPECT_EQ(connections_->counters.timeouts, 0u);
 }
 
+TEST_F(HttpSessionTest, S_61_WhoLeavesLargeAnswersCostsNobodyASmallOne) {
+  limits_.answers_bytes_max = 1;
+  Send(Get("/small") + Get("/large"));
+  ASSERT_TRUE(Eventually([&] { return service_.held.size() == 1; }));
+  const std::string small(15'000, 's');
+  Answer([&](HttpReply& reply) { reply.body = small; });
+  context_.restart();
+  context_.poll();
+  EXPECT_GT(connections_->counters.unsent_bytes, limits_.answers_bytes_max);
+  std::size_t taken = 0;
+  ASSERT_TRUE(Eventually([&] { return (taken += Take()) > small.size(); }));
+  EXPECT_EQ(connections_->counters.refused, 0u);
+  ASSERT_EQ(service_.held.size(), 1u);
+  Answer([&](HttpReply& reply) { reply.body = std::string(100 * kBufferBytes, 'l'); });
+  EXPECT_EQ(connections_->counters.refused, 1u);
+  EXPECT_EQ(connections_->counters.open, 0u);
+}
+
+TEST_F(HttpSessionTest, S_61_AStreamThatWasGivenUpHoldsNothing) {
+  Send(Get("/stream"));
+  ASSERT_TRUE(Eventually([&] { return service_.held.size() == 1; }));
+  std::shared_ptr<EventSink> sink;
+  Answer([&](HttpReply& reply) {
+    reply.stream = [&](std::shared_ptr<EventSink> opened) { sink = std::move(opened); };
+  });
+  ASSERT_TRUE(sink && sink->Send(std::string(100 * kBufferBytes, 'e')));
+  EXPECT_GT(connections_->counters.unsent_bytes, 0u);
+  connections_->Sweep(2 * limits_.write_deadline_ms, 0);
+  EXPECT_EQ(connections_->counters.timeouts, 1u);
+  EXPECT_EQ(connections_->counters.unsent_bytes, 0u) << "though its sink is still kept";
+}
+
 TEST_F(HttpSessionTest, S_61_WhatComesAfterTheLastAnswerIsReadUpToTheBound) {
   limits_.drain_bytes_max = 100 * kBufferBytes;
   Send("no request\r\n\r\n");

@@ -75,6 +75,14 @@ TEST_F(ChangedRoutes, TakeEffectOnAnEmptyStore) {
   EXPECT_EQ(Routes({}).TakeEffect(best_effort_, strict_, {}), "");
 }
 
+TEST_F(ChangedRoutes, AreNotThoseThatAreOnlySpeltInAnotherWay) {
+  const StrictRoutes routes = Routes({{"vault", "*"}, {"acme", "POST /v1/runs"}});
+  EXPECT_EQ(routes.TakeEffect(best_effort_, strict_, {}), "");
+  EXPECT_TRUE(Routes({{"acme", "POST /v1/runs/{runId}/cancel"}, {"vault", "*"}, {"vault", "*"}})
+                  .AreThoseOf(best_effort_));
+  EXPECT_FALSE(Routes({{"vault", "*"}}).AreThoseOf(best_effort_));
+}
+
 TEST_F(ChangedRoutes, AreRefusedWhileABestEffortClaimWouldBecomeStrict) {
   Keep(best_effort_, "vault");
   const std::string error = Routes({{"vault", "*"}}).TakeEffect(best_effort_, strict_, {});
