@@ -84,6 +84,8 @@ class Gossip {
   PeerState StateOf(const std::string& peer);
   /// Called with the time from a frame's making to a peer's acknowledgement.
   std::function<void(const std::string& peer, std::int64_t lag_ms)> on_lag;
+  /// A message of a peer was wrong, and it is held off.
+  std::function<void(const std::string& peer)> on_refused;
   /// A peer's clock is ahead by more than the bound.
   std::function<void(const std::string& peer, std::int64_t ahead_ms)> on_future;
 

@@ -50,16 +50,17 @@ bool IsHonest(const Frame& frame, std::int64_t latest_ms) {
     return false;
   const std::string& home = frame.home().empty() ? frame.origin() : frame.home();
   const std::string code = RegionCode(home);
-  const auto minted_there = [&](const std::string& run_id, std::int64_t created_ms) {
-    return created_ms >= 0 && created_ms <= latest_ms && RunIdMillis(run_id) == created_ms &&
-           run_id.compare(10, code.size(), code) == 0;
+  const auto minted_there = [&](const std::string& run_id) {
+    return RunIdMillis(run_id) >= 0 && run_id.compare(10, code.size(), code) == 0;
   };
   return std::all_of(frame.changes().begin(), frame.changes().end(), [&](const Change& change) {
     if (change.has_run() == change.has_claim()) return false;
     if (change.has_run() && change.has_conflict()) return false;
     const Run& run = change.run();
+    // Its id is its claim's, and older than the run where the first try was not the last.
     if (change.has_run())
-      return run.region() == home && minted_there(run.run_id(), run.created_ms());
+      return run.region() == home && minted_there(run.run_id()) &&
+             RunIdMillis(run.run_id()) <= run.created_ms() && run.created_ms() <= latest_ms;
     const Claim& claim = change.claim();
     const Conflict& conflict = change.conflict();
     if (change.has_conflict() &&
@@ -68,7 +69,8 @@ bool IsHonest(const Frame& frame, std::int64_t latest_ms) {
       return false;
     return claim.region() == home && claim.taken_up_ms() <= latest_ms &&
            claim.lease_until_ms() <= latest_ms + kLeaseMsMax && claim.finalised_ms() <= latest_ms &&
-           minted_there(claim.run_id(), claim.created_ms());
+           minted_there(claim.run_id()) && RunIdMillis(claim.run_id()) == claim.created_ms() &&
+           claim.created_ms() <= latest_ms;
   });
 }
 
@@ -77,6 +79,7 @@ bool IsHonest(const Frame& frame, std::int64_t latest_ms) {
 void Gossip::Refuse(const std::string& name) {
   Peer& peer = peers_[name];
   ++peer.refused;
+  if (on_refused) on_refused(name);
   peer.held_off_until_us = NowMicros() + options_.hold_off_ms * 1000;
 }
 

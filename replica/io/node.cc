@@ -222,6 +222,11 @@ void Node::ConnectCluster() {
   gossip_->on_lag = [this](const std::string& peer, std::int64_t lag_ms) {
     metrics_.Lag(peer, lag_ms);
   };
+  gossip_->on_refused = [](const std::string& peer) {
+    Log(LogLevel::kWarn, "peer-message-refused",
+        {{"peer", peer},
+         {"reason", "a message of it was wrong: nothing of it is taken for a while"}});
+  };
   gossip_->on_future = [](const std::string& peer, std::int64_t ahead_ms) {
     Log(LogLevel::kWarn, "peer-clock-ahead", {{"peer", peer}, {"ms", std::to_string(ahead_ms)}});
   };

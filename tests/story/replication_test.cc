@@ -74,6 +74,40 @@ TEST(Replication, S_16_WhoComesBackAfterLeaseAndRetentionCannotComplete) {
   EXPECT_EQ(story.Complete("eu", next).kind, Answer::Kind::kDone);
 }
 
+// A run that starts later than its claim began has a run id that is older than itself.
+void IsKnownInUs(Story& story, const Command& command, const Answer& made) {
+  ASSERT_EQ(made.outcome.status(), 201u);
+  ASSERT_TRUE(story.RunUntilQuiet());
+  EXPECT_EQ(story.cluster.gossip("us").StateOf("eu").refused, 0u);
+  EXPECT_EQ(story.RunIn("us", made.claim.run_id()).run_id(), made.claim.run_id());
+  const Answer retry = story.Do("us", command);
+  EXPECT_EQ(retry.kind, Answer::Kind::kReplay);
+  EXPECT_EQ(retry.claim.run_id(), made.claim.run_id());
+}
+
+TEST(Replication, OW_L1_14_ARunThatASecondTryStartedIsKnownInEveryRegion) {
+  Story story(TwoRegions());
+  Command command = story.CreateRunCommand("k1", "fail");
+  command.mutable_mutation()->mutable_create_run()->set_fail_status(503);
+  command.mutable_mutation()->mutable_create_run()->set_fail_times(1);
+  EXPECT_EQ(story.Do("eu", command).outcome.status(), 503u);
+  story.Run(100);
+  IsKnownInUs(story, command, story.Do("eu", command));
+}
+
+TEST(Replication, ARunWhoseAdmissionTookTimeIsKnownInEveryRegion) {
+  Story story(TwoRegions());
+  const Command command = story.CreateRunCommand("k1", "noop");
+  Command reserve = command;
+  reserve.mutable_mutation()->set_reserve_only(true);
+  const Answer reserved = story.Do("eu", reserve);
+  ASSERT_EQ(reserved.kind, Answer::Kind::kExecute);
+  story.Run(100);
+  Command admitted = command;
+  admitted.mutable_mutation()->set_admitted_fence(reserved.claim.fence());
+  IsKnownInUs(story, command, story.Do("eu", admitted));
+}
+
 TEST(Replication, S_12_AnswersOfAMegabyteFitTheirMessages) {
   Story story(TwoRegions());
   story.cluster.Partition({"eu"}, {"us"});

@@ -49,6 +49,10 @@ class Story {
   /// POST /v1/runs with that key: begin, effect and outcome in one.
   Answer CreateRun(const std::string& region, const std::string& key,
                    const std::string& workflow = "noop", std::uint64_t body = 1) {
+    return Do(region, CreateRunCommand(key, workflow, body));
+  }
+  Command CreateRunCommand(const std::string& key, const std::string& workflow,
+                           std::uint64_t body = 1) {
     Command command;
     Mutation& mutation = *command.mutable_mutation();
     mutation.set_tenant("acme");
@@ -63,7 +67,7 @@ class Story {
     mutation.mutable_create_run()->set_workflow_id(workflow);
     mutation.mutable_create_run()->set_name_shown(workflow);
     if (workflow == "delay") mutation.mutable_create_run()->set_delay_ms(3'600'000);
-    return Do(region, command);
+    return command;
   }
   /// The run id of a run that was admitted now.
   std::string Run(const std::string& region, const std::string& key,
