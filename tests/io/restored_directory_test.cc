@@ -17,8 +17,8 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Steps of a start; the process dies after it.
-enum Step { kOpened, kMatched, kSynced, kConfirmed };
-constexpr Step kSteps[] = {kOpened, kMatched, kSynced, kConfirmed};
+enum StartStep { kOpened, kMatched, kSynced, kConfirmed };
+constexpr StartStep kSteps[] = {kOpened, kMatched, kSynced, kConfirmed};
 
 class RestoredDirectory : public testing::Test {
  protected:
@@ -28,7 +28,7 @@ class RestoredDirectory : public testing::Test {
   };
 
   /// Why it did not start; empty: it did, and died after `last`.
-  std::string Start(Step last = kConfirmed, bool adopt = false) {
+  std::string Start(StartStep last = kConfirmed, bool adopt = false) {
     auto opened = adopt ? DataDirectory::Adopt(path(), "eu") : DataDirectory::Open(path(), "eu");
     if (const auto* error = std::get_if<std::string>(&opened)) return *error;
     DataDirectory& directory = std::get<DataDirectory>(opened);
@@ -86,12 +86,12 @@ class RestoredDirectory : public testing::Test {
 };
 
 TEST_F(RestoredDirectory, S_30_ACrashAtAnyStepOfAStartLeavesItTheSameMember) {
-  for (const Step first : kSteps)
-    for (const Step second : kSteps) {
+  for (const StartStep first : kSteps)
+    for (const StartStep second : kSteps) {
       MakeAnew();
       ASSERT_EQ(Start(first), "");
       const std::string made = identity_;
-      for (const Step step : {second, first, second, kConfirmed, first, second, kConfirmed}) {
+      for (const StartStep step : {second, first, second, kConfirmed, first, second, kConfirmed}) {
         ASSERT_EQ(Start(step), "") << "died at " << first << " and " << second;
         ASSERT_EQ(identity_, made);
       }
@@ -111,7 +111,7 @@ TEST_F(RestoredDirectory, S_30_ACrashWhileTheFileIsMadeAnewIsNoneOfItsBusiness) 
 TEST_F(RestoredDirectory, S_30_AStoreThatWasPutBackAloneIsRefused) {
   std::vector<Backup> backups;
   ASSERT_EQ(Start(), "");
-  for (const Step step : {kConfirmed, kOpened, kMatched, kSynced, kSynced, kConfirmed}) {
+  for (const StartStep step : {kConfirmed, kOpened, kMatched, kSynced, kSynced, kConfirmed}) {
     backups.push_back(TakeBackup());
     ASSERT_EQ(Start(step), "");
   }
@@ -123,7 +123,7 @@ TEST_F(RestoredDirectory, S_30_AStoreThatWasPutBackAloneIsRefused) {
 }
 
 TEST_F(RestoredDirectory, S_30_AnAdoptionThatDiedIsNotTakenForTheOldMember) {
-  for (const Step step : {kOpened, kMatched, kSynced}) {
+  for (const StartStep step : {kOpened, kMatched, kSynced}) {
     MakeAnew();
     ASSERT_EQ(Start(), "");
     const std::string old = identity_;
@@ -183,7 +183,7 @@ TEST_F(RestoredDirectory, ADirectoryOfAProgramThatKnewNoMarksIsTakenAsItIsOnce) 
   OverwriteIdentity(without_mark());
   disk_ = std::make_unique<MemoryDisk>();
   const Backup backup = TakeBackup();
-  for (const Step step : kSteps) ASSERT_EQ(Start(step), "");
+  for (const StartStep step : kSteps) ASSERT_EQ(Start(step), "");
   PutBackStore(backup);
   ASSERT_NO_FATAL_FAILURE(ExpectRefusedUntilAdopted("a store of that program"));
   OverwriteIdentity(without_mark());

@@ -5,7 +5,7 @@
 namespace once {
 namespace {
 
-class StrictBatch : public testing::Test {
+class StrictBatching : public testing::Test {
  protected:
   // One new claim at the leader every millisecond; how many entries that took.
   std::uint64_t ClaimEveryMillisecond(int claims) {
@@ -27,7 +27,7 @@ class StrictBatch : public testing::Test {
   const std::string leader_ = story_.Leader();
 };
 
-TEST_F(StrictBatch, ClaimsOfOneMomentAreOneEntry) {
+TEST_F(StrictBatching, ClaimsOfOneMomentAreOneEntry) {
   const std::uint64_t before = story_.Group(leader_).counts().entries;
   int answered = 0;
   for (int i = 0; i < 100; ++i)
@@ -37,7 +37,7 @@ TEST_F(StrictBatch, ClaimsOfOneMomentAreOneEntry) {
   EXPECT_EQ(story_.Group(leader_).counts().entries, before + 1);
 }
 
-TEST_F(StrictBatch, EntriesDoNotWaitForEachOthersTrips) {
+TEST_F(StrictBatching, EntriesDoNotWaitForEachOthersTrips) {
   story_.cluster.network().SetRules({.delay_ms = 40, .jitter_ms = 0});
   EXPECT_GT(ClaimEveryMillisecond(400), 100u) << "400 ms are five trips";
 }
