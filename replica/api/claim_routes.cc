@@ -129,16 +129,28 @@ std::optional<std::uint64_t> Fence(const HttpRequest& request) {
   return fence;
 }
 
-// The claim of the path and the fence of the header; answers the call itself when one is missing.
-std::optional<OwnedClaim> ReadOwnedClaim(const Call& call) {
+// The claim of the path and the fence of the header; answers the call itself when one is missing,
+// or when another of `peers` gave the claim and is the only one to move it.
+std::optional<OwnedClaim> ReadOwnedClaim(const Call& call, const std::vector<PeerAddress>& peers) {
   auto ref = ParseClaimId(call.Parameter("claimId"));
   const auto fence = Fence(call.request);
-  if (ref && fence) return OwnedClaim{std::move(*ref), *fence};
-  if (!ref)
+  if (!ref) {
     call.Fail(404, "claim_not_found", "No such claim.");
-  else
+    return std::nullopt;
+  }
+  if (!fence) {
     call.Fail(428, "fence_required", "Say the claim's fence in If-Match, as \"12\".");
-  return std::nullopt;
+    return std::nullopt;
+  }
+  for (const PeerAddress& peer : peers)
+    if (RunIdMillis(ref->run_id) >= 0 &&
+        RegionCode(peer.region) == std::string_view(ref->run_id).substr(10, 4)) {
+      call.respond(ErrorReply(421, "wrong_region",
+                              "Another region gave this claim: settle, renew and release it there.",
+                              call.as_problem, {{"region", peer.region}}));
+      return std::nullopt;
+    }
+  return OwnedClaim{std::move(*ref), *fence};
 }
 
 // The body's members, as views into `text`; answers the call itself when it is not an object of
@@ -331,7 +343,7 @@ void Api::GetClaim(Call& call) {
 }
 
 void Api::SettleClaimRoute(Call& call) {
-  const auto owned = ReadOwnedClaim(call);
+  const auto owned = ReadOwnedClaim(call, config_.peers);
   if (!owned) return;
   std::string text;
   const auto body = ReadBody(call, text, {"status", "headers", "body", "bodyBase64", "state"});
@@ -354,7 +366,7 @@ void Api::SettleClaimRoute(Call& call) {
 }
 
 void Api::ReleaseClaim(Call& call) {
-  const auto owned = ReadOwnedClaim(call);
+  const auto owned = ReadOwnedClaim(call, config_.peers);
   if (!owned) return;
   Command command;
   Settle& settle = *command.mutable_settle();
@@ -383,7 +395,7 @@ void Api::SettleWith(Call& call, Command command, int status) {
 }
 
 void Api::RenewClaimRoute(Call& call) {
-  const auto owned = ReadOwnedClaim(call);
+  const auto owned = ReadOwnedClaim(call, config_.peers);
   if (!owned) return;
   Command command;
   Renew& renew = *command.mutable_renew();

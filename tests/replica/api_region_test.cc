@@ -174,6 +174,22 @@ TEST_F(ApiRegion, OW_N_60_EventsOfSeveralEnginesHaveOneOrder) {
     EXPECT_EQ(append(body).status, 400) << body;
 }
 
+TEST_F(ApiRegion, AClaimOfAnotherRegionIsToBeSettledThere) {
+  WithPeers();
+  const std::string own =
+      Post("/v1/claims", "k1", R"({"endpoint":"POST /pay","request":{}})").Text("/claimId");
+  const std::string foreign = MintRunId(replica_->NowMillis(), "us", 7) + own.substr(own.find('.'));
+  const std::string path = "/v1/claims/" + foreign;
+  for (const auto& [method, target, body] :
+       {std::tuple("PUT", path + "/outcome", R"({"status":200})"),
+        std::tuple("POST", path + "/renew", ""), std::tuple("DELETE", path, "")}) {
+    const Reply reply = Ask(method, target, {{"If-Match", "\"12\""}}, body);
+    EXPECT_EQ(reply.status, 421) << method;
+    EXPECT_EQ(reply.Text("/error"), "wrong_region");
+    EXPECT_EQ(reply.Text("/details/region"), "us");
+  }
+}
+
 TEST_F(ApiRegion, ARunOfAnotherRegionIsCancelledAtItsHome) {
   WithPeers();
   std::vector<std::string> asked;
