@@ -12,6 +12,7 @@
 #include "replica/api/json_members.h"
 #include "replica/api/timestamp.h"
 #include "replica/ledger/effects.h"
+#include "replica/ledger/run_id.h"
 
 namespace once {
 namespace {
