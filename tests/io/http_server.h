@@ -10,7 +10,9 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
+#include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <deque>
 #include <functional>
 #include <future>
@@ -152,7 +154,8 @@ class HttpClient {
     address.sin_family = AF_INET;
     address.sin_port = htons(server.port());
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    EXPECT_EQ(::connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    EXPECT_EQ(::connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address), 0)
+        << std::strerror(errno);
   }
   ~HttpClient() { Close(); }
   HttpClient(const HttpClient&) = delete;
