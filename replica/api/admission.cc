@@ -157,6 +157,10 @@ std::string Api::HomeOfRun(const std::string& run_id) {
   } catch (const KvUnreadable&) {
     return "";
   }
+  return PeerOfRunId(run_id);
+}
+
+std::string Api::PeerOfRunId(const std::string& run_id) const {
   return RunIdMillis(run_id) < 0 ? "" : PeerWithCode(std::string_view(run_id).substr(10, 4));
 }
 

@@ -85,8 +85,9 @@ class Api : public HttpService {
   // nobody's.
   std::string HomeOf(const Mutation& mutation);
   std::string HomeOfRun(const std::string& run_id);
-  // The peer with that code in its run ids and tokens, or empty.
+  // The peer with that code in its run ids and tokens, and the one that made the id; or empty.
   std::string PeerWithCode(std::string_view code) const;
+  std::string PeerOfRunId(const std::string& run_id) const;
   void Execute(Command command, std::int64_t wait_ms, std::int64_t admission_ms,
                Replica::Done respond);
   HttpReply MutationReply(const Answer& answer, bool keyed, bool as_problem);
@@ -111,6 +112,8 @@ class Api : public HttpService {
   void RemoveWebhook(Call& call);
   void BeginClaim(Call& call);
   void GetClaim(Call& call);
+  // Answers 421 and says true when another region gave the claim, the only one to move it.
+  bool GivenElsewhere(const Call& call, const std::string& run_id) const;
   void SettleClaimRoute(Call& call);
   void SettleWith(Call& call, Command command, int status);
   void RenewClaimRoute(Call& call);

@@ -12,7 +12,6 @@
 #include "replica/api/json_members.h"
 #include "replica/api/timestamp.h"
 #include "replica/ledger/effects.h"
-#include "replica/ledger/run_id.h"
 
 namespace once {
 namespace {
@@ -130,9 +129,8 @@ std::optional<std::uint64_t> Fence(const HttpRequest& request) {
   return fence;
 }
 
-// The claim of the path and the fence of the header; answers the call itself when one is missing,
-// or when another of `peers` gave the claim and is the only one to move it.
-std::optional<OwnedClaim> ReadOwnedClaim(const Call& call, const std::vector<PeerAddress>& peers) {
+// The claim of the path and the fence of the header; answers the call itself when one is missing.
+std::optional<OwnedClaim> ReadOwnedClaim(const Call& call) {
   auto ref = ParseClaimId(call.Parameter("claimId"));
   const auto fence = Fence(call.request);
   if (!ref) {
@@ -143,14 +141,6 @@ std::optional<OwnedClaim> ReadOwnedClaim(const Call& call, const std::vector<Pee
     call.Fail(428, "fence_required", "Say the claim's fence in If-Match, as \"12\".");
     return std::nullopt;
   }
-  for (const PeerAddress& peer : peers)
-    if (RunIdMillis(ref->run_id) >= 0 &&
-        RegionCode(peer.region) == std::string_view(ref->run_id).substr(10, 4)) {
-      call.respond(ErrorReply(421, "wrong_region",
-                              "Another region gave this claim: settle, renew and release it there.",
-                              call.as_problem, {{"region", peer.region}}));
-      return std::nullopt;
-    }
   return OwnedClaim{std::move(*ref), *fence};
 }
 
@@ -343,9 +333,18 @@ void Api::GetClaim(Call& call) {
       [respond = call.respond, as_problem = call.as_problem] { respond(CannotRead(as_problem)); });
 }
 
+bool Api::GivenElsewhere(const Call& call, const std::string& run_id) const {
+  const std::string region = PeerOfRunId(run_id);
+  if (region.empty()) return false;
+  call.respond(ErrorReply(421, "wrong_region",
+                          "Another region gave this claim: settle, renew and release it there.",
+                          call.as_problem, {{"region", region}}));
+  return true;
+}
+
 void Api::SettleClaimRoute(Call& call) {
-  const auto owned = ReadOwnedClaim(call, config_.peers);
-  if (!owned) return;
+  const auto owned = ReadOwnedClaim(call);
+  if (!owned || GivenElsewhere(call, owned->ref.run_id)) return;
   std::string text;
   const auto body = ReadBody(call, text, {"status", "headers", "body", "bodyBase64", "state"});
   if (!body) return;
@@ -367,8 +366,8 @@ void Api::SettleClaimRoute(Call& call) {
 }
 
 void Api::ReleaseClaim(Call& call) {
-  const auto owned = ReadOwnedClaim(call, config_.peers);
-  if (!owned) return;
+  const auto owned = ReadOwnedClaim(call);
+  if (!owned || GivenElsewhere(call, owned->ref.run_id)) return;
   Command command;
   Settle& settle = *command.mutable_settle();
   settle.set_state(RELEASED);
@@ -396,8 +395,8 @@ void Api::SettleWith(Call& call, Command command, int status) {
 }
 
 void Api::RenewClaimRoute(Call& call) {
-  const auto owned = ReadOwnedClaim(call, config_.peers);
-  if (!owned) return;
+  const auto owned = ReadOwnedClaim(call);
+  if (!owned || GivenElsewhere(call, owned->ref.run_id)) return;
   Command command;
   Renew& renew = *command.mutable_renew();
   if (!call.request.body.empty()) {
