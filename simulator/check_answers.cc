@@ -28,9 +28,9 @@ class AnswersOfKey {
 
  private:
   static bool Tells(const Operation& operation) {
-    return IsReplay(operation) ||
-           (IsAcceptedSettle(operation) && IsFinalStatus(operation.status)) ||
-           (IsGrant(operation) && operation.answer == Operation::Answer::kDone);
+    const bool ends = IsAcceptedSettle(operation) ||
+                      (IsGrant(operation) && operation.answer == Operation::Answer::kDone);
+    return IsReplay(operation) || (ends && IsFinalStatus(operation.status));
   }
 
   // With another directory the home has forgotten its answer and may accept a second one, until it

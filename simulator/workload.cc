@@ -14,7 +14,10 @@ namespace {
 constexpr std::int64_t kPatienceMs = 3000;  // a caller gives up after this
 constexpr std::uint64_t kDayMs = 24ull * 3600 * 1000;
 constexpr const char* kRunEndpoint = "POST /v1/runs";
-constexpr std::array<const char*, 4> kWorkflows = {"noop", "delay", "append", "approval"};
+// The admission of a kSecondTry fails once; that of a kReserved takes time, under a lease.
+enum Workflow { kNoop, kDelay, kAppend, kApproval, kSecondTry, kReserved };
+constexpr std::array<const char*, 6> kWorkflows = {"noop",     "delay", "append",
+                                                   "approval", "fail",  "noop"};
 
 Operation::Answer AnswerHeard(Answer::Kind kind) {
   switch (kind) {
@@ -155,7 +158,12 @@ Command Workload::MakeCommand(const Call& call) const {
   CreateRun& create = *mutation.mutable_create_run();
   create.set_workflow_id(kWorkflows[key.workflow]);
   create.set_name_shown(kWorkflows[key.workflow]);
-  create.set_delay_ms(key.workflow == 1 ? 1500 : 0);
+  create.set_delay_ms(key.workflow == kDelay ? 1500 : 0);
+  if (key.workflow == kSecondTry) {
+    create.set_fail_status(503);
+    create.set_fail_times(1);
+  }
+  mutation.set_reserve_only(key.workflow == kReserved);
   return command;
 }
 
@@ -222,7 +230,11 @@ void Workload::HearBegin(const Call& call, std::size_t operation, const Answer& 
   if (!answer.hash.empty()) LookUpLater(call, history_.operations[operation], answer.hash);
   switch (answer.kind) {
     case Answer::Kind::kExecute:
+      if (keys_[call.key].run) return Admit(call, history_.operations[operation]);
       return Execute(call, history_.operations[operation], answer.hash);
+    case Answer::Kind::kDone:
+      if (answer.claim.state() != RETRYABLE) return;
+      return call.probe ? Begin(call) : Again(call, pause_ms);
     case Answer::Kind::kInFlight:
       return Again(call, std::min<std::int64_t>(answer.retry_after_ms, 2 * pause_ms));
     case Answer::Kind::kFull:
@@ -242,57 +254,83 @@ void Workload::Again(Call call, std::int64_t delay_ms) {
   cluster_.time().After(delay_ms, [this, call] { Begin(call); });
 }
 
+std::int64_t Workload::WorkMillis(const Call& call) {
+  if (call.probe) return 1;
+  if (Chance(options_.late_settle_percent))
+    return static_cast<std::int64_t>(options_.lease_ms + random_.Below(4 * options_.lease_ms));
+  return 1 + static_cast<std::int64_t>(random_.Below(400));
+}
+
 void Workload::Execute(const Call& call, const Operation& owned, const std::string& hash) {
   if (!call.probe && Chance(options_.no_settle_percent)) return;
-  std::int64_t work_ms = 1 + static_cast<std::int64_t>(random_.Below(400));
-  if (Chance(options_.late_settle_percent))
-    work_ms = static_cast<std::int64_t>(options_.lease_ms + random_.Below(4 * options_.lease_ms));
+  const std::int64_t work_ms = WorkMillis(call);
   std::uint32_t status = 200;
   if (Chance(options_.retryable_percent)) status = 503;
   if (Chance(options_.terminal_percent)) status = 422;
   if (Chance(options_.release_percent)) status = 0;
-  if (call.probe) work_ms = 1, status = 200;
+  if (call.probe) status = 200;
 
-  Settle settle;
+  Ending ending = EndingOf(owned, status);
+  Settle& settle = *ending.command.mutable_settle();
   settle.set_tenant(owned.tenant);
   settle.set_hash(hash);
   settle.set_run_id(owned.run_id);
   settle.set_fence(owned.fence);
   settle.set_state(StateOf(status));
   if (status != 0) {
+    ending.answer_body = "answer " + std::to_string(owned.id) + " of " + owned.run_id;
     settle.mutable_outcome()->set_status(status);
-    settle.mutable_outcome()->set_body("answer " + std::to_string(owned.id) + " of " +
-                                       owned.run_id);
+    settle.mutable_outcome()->set_body(ending.answer_body);
   }
-  const std::string region =
-      !call.probe && Chance(options_.stray_settle_percent) ? AnyRegion() : owned.region;
-  cluster_.time().After(work_ms,
-                        [this, call, region, settle] { SettleNow(call, region, settle, 2); });
+  if (!call.probe && Chance(options_.stray_settle_percent)) ending.region = AnyRegion();
+  ending.tries_left = 2;
+  cluster_.time().After(work_ms, [this, call, ending] { End(call, ending); });
 }
 
-void Workload::SettleNow(const Call& call, const std::string& region, const Settle& settle,
-                         int tries_left) {
-  Operation operation = About(Operation::Kind::kSettle, call, region);
-  operation.run_id = settle.run_id();
-  operation.fence = settle.fence();
-  operation.status = settle.outcome().status();
-  operation.answer_body = settle.outcome().body();
+// The node's own second step, which it takes once or, when it dies before, never.
+void Workload::Admit(const Call& call, const Operation& reserved) {
+  if (!call.probe && Chance(options_.no_settle_percent)) return;
+  Ending ending = EndingOf(reserved, 201);
+  const std::string url = "/v1/runs/" + reserved.run_id;
+  ending.answer_body = "{\"runId\":\"" + reserved.run_id +
+                       "\",\"status\":\"running\",\"eventsUrl\":\"" + url +
+                       "/events\",\"statusUrl\":\"" + url + "\"}";
+  ending.command = commands_.at({call.key, call.body});
+  ending.command.mutable_mutation()->set_reserve_only(false);
+  ending.command.mutable_mutation()->set_admitted_fence(reserved.fence);
+  cluster_.time().After(WorkMillis(call), [this, call, ending] { End(call, ending); });
+}
+
+Workload::Ending Workload::EndingOf(const Operation& owned, std::uint32_t status) {
+  Ending ending;
+  ending.region = owned.region;
+  ending.run_id = owned.run_id;
+  ending.fence = owned.fence;
+  ending.status = status;
+  return ending;
+}
+
+void Workload::End(const Call& call, const Ending& ending) {
+  Operation operation = About(Operation::Kind::kSettle, call, ending.region);
+  operation.run_id = ending.run_id;
+  operation.fence = ending.fence;
+  operation.status = ending.status;
+  operation.answer_body = ending.answer_body;
   const std::size_t at = Record(std::move(operation));
-  Command command;
-  *command.mutable_settle() = settle;
-  const auto again = [this, call, region, settle, tries_left] {
-    if (tries_left == 0 || stopped_) return;
+  const auto again = [this, call, ending] {
+    if (ending.tries_left == 0 || stopped_) return;
     const std::int64_t pause_ms = static_cast<std::int64_t>(random_.Below(500));
-    cluster_.time().After(pause_ms, [this, call, region, settle, tries_left] {
-      SettleNow(call, region, settle, tries_left - 1);
+    cluster_.time().After(pause_ms, [this, call, next = ending]() mutable {
+      --next.tries_left;
+      End(call, next);
     });
   };
   Send(
-      at, region, std::move(command),
-      [this, call, again, settle](const Answer& answer) {
+      at, ending.region, ending.command,
+      [this, call, again, status = ending.status](const Answer& answer) {
         if (answer.kind == Answer::Kind::kFull || answer.kind == Answer::Kind::kUnavailable)
           return again();
-        if (settle.state() == RETRYABLE)
+        if (status != 0 && StateOf(status) == RETRYABLE)
           Again(call, 100 + static_cast<std::int64_t>(random_.Below(2000)));
       },
       again);

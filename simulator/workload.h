@@ -50,12 +50,25 @@ class Workload {
     std::uint32_t tries_left = 3;
     bool probe = false;
   };
+  /// How an owner's work ends: what it sends, and what its caller will be told.
+  struct Ending {
+    std::string region;
+    std::string run_id;
+    std::uint64_t fence = 0;
+    std::uint32_t status = 0;
+    std::string answer_body;
+    Command command;
+    int tries_left = 0;
+  };
 
   void ScheduleCalls(std::int64_t at_ms);
   void Begin(const Call& call);
   void HearBegin(const Call& call, std::size_t operation, const Answer& answer);
   void Execute(const Call& call, const Operation& owned, const std::string& hash);
-  void SettleNow(const Call& call, const std::string& region, const Settle& settle, int tries_left);
+  void Admit(const Call& call, const Operation& reserved);
+  void End(const Call& call, const Ending& ending);
+  static Ending EndingOf(const Operation& owned, std::uint32_t status);
+  std::int64_t WorkMillis(const Call& call);
   /// Reads the claim in some region, later.
   void LookUpLater(const Call& call, const Operation& begun, const std::string& hash);
   void LookUp(const Call& call, const std::string& region, const std::string& run_id,
