@@ -7,9 +7,9 @@
 #include <memory>
 #include <set>
 
+#include "replica/io/http_call.h"
 #include "replica/oncectl/development.h"
 #include "replica/oncectl/fail.h"
-#include "replica/oncectl/http_call.h"
 
 namespace once {
 namespace {

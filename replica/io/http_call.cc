@@ -1,4 +1,4 @@
-#include "replica/oncectl/http_call.h"
+#include "replica/io/http_call.h"
 
 #include <boost/asio/connect.hpp>
 #include <boost/asio/ip/address.hpp>
