@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "conflict/mutation.h"
 #include "replica/gossip/gossip.h"
 #include "replica/ledger/command.pb.h"
 #include "replica/ledger/run_id.h"
@@ -57,10 +58,14 @@ bool IsHonest(const Frame& frame, std::int64_t latest_ms) {
     if (change.has_run() == change.has_claim()) return false;
     if (change.has_run() && change.has_conflict()) return false;
     const Run& run = change.run();
-    // Its id is its claim's, and older than the run where the first try was not the last.
-    if (change.has_run())
-      return run.region() == home && minted_there(run.run_id()) &&
-             RunIdMillis(run.run_id()) <= run.created_ms() && run.created_ms() <= latest_ms;
+    if (change.has_run()) {
+      // Its id is its claim's, and older than the run where the first try was not the last.
+      const std::int64_t id_ms = RunIdMillis(run.run_id());
+      const bool in_time =
+          MutationOn("second-try-refused") ? id_ms == run.created_ms() : id_ms <= run.created_ms();
+      return run.region() == home && minted_there(run.run_id()) && in_time &&
+             run.created_ms() <= latest_ms;
+    }
     const Claim& claim = change.claim();
     const Conflict& conflict = change.conflict();
     if (change.has_conflict() &&

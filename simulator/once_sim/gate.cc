@@ -38,6 +38,7 @@ constexpr Seeded kSeeded[] = {
     {"never-sent-again"},
     {"undo-forgotten"},
     {"incarnation-reused"},
+    {"second-try-refused"},
     {"gauge-forgets"},
     {"clock-unchecked"},
     {"hot-slots-stay"},
