@@ -264,8 +264,10 @@ HttpReply Api::Refusal(const Answer& answer, bool as_problem, bool keyed) const 
       if (!answer.winner.empty())
         return ErrorReply(409, "stale_fence", "Another region's request with this key succeeded.",
                           as_problem, {{"existingRunId", answer.winner}});
-      return ErrorReply(409, "stale_fence", "Another owner has this claim, or it is settled.",
-                        as_problem);
+      return ErrorReply(
+          409, "stale_fence",
+          "The fence is not the claim's any more: another owner took it up, or it is settled.",
+          as_problem);
     case Answer::Kind::kNotFound:
       return ErrorReply(404, "claim_not_found", "No such claim.", as_problem);
     case Answer::Kind::kFull: {

@@ -177,7 +177,8 @@ bool ReadLease(const Call& call, const JsonMembers& body, std::int64_t lease_ms_
   if (seconds)
     change.set_lease_ms(*seconds * 1000);
   else
-    call.Fail(400, "validation_error", "leaseSeconds is out of range.");
+    call.Fail(400, "validation_error",
+              "leaseSeconds must be a whole number from 1 to " + std::to_string(most) + ".");
   return seconds.has_value();
 }
 

@@ -40,15 +40,41 @@ HttpCallResult Exchange(boost::asio::io_context& context, Stream& stream, const 
   return {static_cast<int>(response.result_int()), response.body()};
 }
 
+/// What a person can do about it, where that is known.
+struct Unusable {
+  std::string why;
+};
+
 ssl::context Trust(const std::string& ca_file) {
   ssl::context tls(ssl::context::tls_client);
   SSL_CTX_set_min_proto_version(tls.native_handle(), TLS1_2_VERSION);
   tls.set_verify_mode(ssl::verify_peer);
-  if (ca_file.empty())
+  if (ca_file.empty()) {
     tls.set_default_verify_paths();
-  else
-    tls.load_verify_file(ca_file);
+    return tls;
+  }
+  boost::system::error_code error;
+  tls.load_verify_file(ca_file, error);
+  if (error) throw Unusable{ca_file + " holds no certificates in PEM: " + error.message()};
   return tls;
+}
+
+std::string Explain(const boost::system::error_code& error, bool secured) {
+  const std::string said = error.message();
+  if (error.category() == boost::asio::error::get_ssl_category()) {
+    const int reason = ERR_GET_REASON(static_cast<unsigned long>(error.value()));
+    if (reason == SSL_R_CERTIFICATE_VERIFY_FAILED)
+      return "its certificate is for another name, or not of an authority that is trusted here; "
+             "--ca FILE names one (" +
+             said + ")";
+    if (reason == SSL_R_WRONG_VERSION_NUMBER)
+      return "it does not speak TLS: http:// (" + said + ")";
+  }
+  const bool closed =
+      error == http::error::end_of_stream || error == boost::asio::error::connection_reset;
+  if (closed && !secured)
+    return "it closed the connection; does it speak TLS? https:// (" + said + ")";
+  return said;
 }
 
 HttpCallResult ExchangeOverTls(boost::asio::io_context& context, beast::tcp_stream stream,
@@ -97,7 +123,9 @@ std::variant<HttpCallResult, std::string> CallHttp(const std::string& url, std::
     return secured ? ExchangeOverTls(context, std::move(stream), address->host, ca_file, request)
                    : Exchange(context, stream, request);
   } catch (const boost::system::system_error& error) {
-    return url + ": " + error.code().message();
+    return url + ": " + Explain(error.code(), secured);
+  } catch (const Unusable& unusable) {
+    return url + ": " + unusable.why;
   }
 }
 

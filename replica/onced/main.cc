@@ -1,5 +1,6 @@
 // onced: one node of one region. Exit 0: stopped cleanly, 1: could not start or lost its store, 2:
 // a command line or a configuration that is wrong.
+#include <filesystem>
 #include <iostream>
 
 #include "replica/command_line.h"
@@ -75,6 +76,9 @@ int main(int argc, char** argv) {
   if (check) {
     if (const std::string why = once::CheckFiles(config); !why.empty()) return misused(why);
     std::cout << "the configuration is good\n";
+    if (!config.insecure_dev && !std::filesystem::exists(config.credentials_file))
+      std::cout << config.credentials_file << " is not there yet: nobody can call before oncectl "
+                << "keys create --file " << config.credentials_file << "\n";
     return 0;
   }
   once::StartLog(config.log_level, config.log_json);

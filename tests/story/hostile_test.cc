@@ -3,6 +3,8 @@
 #include <functional>
 #include <limits>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "tests/story/impostor.h"
 
@@ -14,8 +16,14 @@ class Hostile : public testing::Test {
   /// `say` is refused by eu, counted once, and the speaker is not listened to for a while.
   void ExpectRefused(const std::function<void()>& say) {
     const std::uint64_t before = Refused();
+    std::vector<std::string> told;
+    story_.cluster.gossip("eu").on_refused = [&told](const std::string& peer) {
+      told.push_back(peer);
+    };
     say();
     EXPECT_EQ(Refused(), before + 1);
+    EXPECT_EQ(told, std::vector<std::string>{"ap"}) << "for the log";
+    story_.cluster.gossip("eu").on_refused = nullptr;
     // Held off: even the truth is not heard now ...
     ap_.Say("eu", ap_.FrameOf(ap_.Claim(1), "held-off"));
     EXPECT_EQ(story_.SlotIn("eu", "held-off"), nullptr);

@@ -154,9 +154,10 @@ TEST(Operator, OverTlsTheKeyGoesOnlyToANodeOfThatNameFromThatAuthority) {
     ASSERT_TRUE(node.Start());
   };
   const std::string admin = node.AddKey("ops", "operator", {"admin"});
-  const auto ask = [&](const std::string& host, const std::string& ca) {
+  const auto ask = [&](const std::string& host, const std::string& ca,
+                       const std::string& scheme = "https://") {
     std::vector<std::string> arguments = {"status", "--key", admin, "--url",
-                                          "https://" + host + ":" + std::to_string(node.port())};
+                                          scheme + host + ":" + std::to_string(node.port())};
     if (!ca.empty()) arguments.insert(arguments.end(), {"--ca", ca});
     const ProgramResult result = Oncectl(arguments, node.scratch().path());
     EXPECT_EQ(result.exit_code, 1) << "one node is no group";
@@ -169,7 +170,14 @@ TEST(Operator, OverTlsTheKeyGoesOnlyToANodeOfThatNameFromThatAuthority) {
   EXPECT_THAT(ask("127.0.0.1", by_address), HasSubstr("there is no strict group")) << "it answered";
   for (const std::string& error :
        {ask("localhost", by_address), ask("127.0.0.1", by_name), ask("127.0.0.1", "")})
-    EXPECT_THAT(error, HasSubstr("certificate verify failed"));
+    EXPECT_THAT(error, AllOf(HasSubstr("certificate verify failed"), HasSubstr("--ca")));
+  EXPECT_THAT(ask("127.0.0.1", node.keys_file()), HasSubstr("holds no certificates in PEM"));
+  EXPECT_THAT(ask("127.0.0.1", "", "http://"), HasSubstr("https://"));
+  ASSERT_EQ(node.Stop(), 0);
+
+  node.setup.settings.clear();
+  ASSERT_TRUE(node.Start());
+  EXPECT_THAT(ask("127.0.0.1", by_address), HasSubstr("does not speak TLS"));
   ASSERT_EQ(node.Stop(), 0);
 
   ASSERT_NO_FATAL_FAILURE(start_with(by_name));
