@@ -10,11 +10,28 @@
 namespace once {
 namespace {
 
-bool MayHaveSucceeded(const StoryOfKey& story, const std::string& run_id) {
+// A first try of the run, made by the node itself, failed.
+bool TriedBefore(const StoryOfKey& story, const std::string& run_id, std::int64_t by_ms) {
   return std::any_of(story.operations.begin(), story.operations.end(),
-                     [&run_id](const Operation* operation) {
-                       return operation->run_id == run_id && IsSuccess(operation->status);
+                     [&](const Operation* operation) {
+                       return IsGrant(*operation) && operation->run_id == run_id &&
+                              operation->answer == Operation::Answer::kDone &&
+                              !IsFinalStatus(operation->status) && operation->invoked_ms <= by_ms;
                      });
+}
+
+bool MayHaveSucceeded(const StoryOfKey& story, const std::string& run_id) {
+  const RunFacts& facts = story.runs.at(run_id);
+  return std::any_of(
+      story.operations.begin(), story.operations.end(), [&](const Operation* operation) {
+        // A begin that takes a run up may end it, and nobody hear of it.
+        const bool unheard = operation->kind == Operation::Kind::kBegin &&
+                             (operation->answer == Operation::Answer::kNone ||
+                              operation->answer == Operation::Answer::kUnavailable) &&
+                             operation->region == facts.home && operation->body == facts.body &&
+                             TriedBefore(story, run_id, operation->invoked_ms);
+        return unheard || (operation->run_id == run_id && IsSuccess(operation->status));
+      });
 }
 
 class Conflicts {

@@ -15,19 +15,20 @@ std::int64_t SurelyHeldMillis(const Operation& owner) {
          (owner.strict ? kSkewBoundMs : 0);
 }
 
-// The owner said that it was done, or its claim may have given way to another region's answer.
+// The owner said that it was done, or its claim may have given way to an answer of another region,
+// or of its own from before its directory was lost.
 bool MayBeOver(const StoryOfKey& story, const Operation& owner, std::int64_t by_ms) {
   for (const Operation* other : story.operations) {
     if (other->kind != Operation::Kind::kSettle || other->invoked_ms > by_ms) continue;
     if (other->run_id == owner.run_id && other->fence == owner.fence) return true;
-    if (!owner.strict && other->region != owner.region && IsSuccess(other->status)) return true;
+    if (!owner.strict && !IsSameMemory(*other, owner) && IsSuccess(other->status)) return true;
   }
   return false;
 }
 
 void CheckPair(const StoryOfKey& story, const Operation& first, const Operation& second,
                Violations& violations) {
-  if (first.answer == Operation::Answer::kDone) return;  // final at once: CheckExpiry
+  if (first.answer == Operation::Answer::kDone) return;  // over at once: CheckExpiry
   if (second.returned_ms >= first.invoked_ms + SurelyHeldMillis(first)) return;
   if (MayBeOver(story, first, second.returned_ms)) return;
   violations.push_back(

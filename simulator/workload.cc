@@ -219,8 +219,10 @@ void Workload::Begin(const Call& call) {
   auto command = commands_.find({call.key, call.body});
   if (command == commands_.end())
     command = commands_.emplace(std::pair(call.key, call.body), MakeCommand(call)).first;
+  Command sent = command->second;
+  if (call.probe && sent.has_mutation()) sent.mutable_mutation()->set_reserve_only(false);
   Send(
-      at, call.region, command->second,
+      at, call.region, std::move(sent),
       [this, call, at](const Answer& answer) { HearBegin(call, at, answer); },
       [this, call] { Again(call, static_cast<std::int64_t>(random_.Below(500))); });
 }
@@ -233,8 +235,8 @@ void Workload::HearBegin(const Call& call, std::size_t operation, const Answer& 
       if (keys_[call.key].run) return Admit(call, history_.operations[operation]);
       return Execute(call, history_.operations[operation], answer.hash);
     case Answer::Kind::kDone:
-      if (answer.claim.state() != RETRYABLE) return;
-      return call.probe ? Begin(call) : Again(call, pause_ms);
+      if (answer.claim.state() == RETRYABLE) Again(call, pause_ms);
+      return;
     case Answer::Kind::kInFlight:
       return Again(call, std::min<std::int64_t>(answer.retry_after_ms, 2 * pause_ms));
     case Answer::Kind::kFull:
@@ -289,8 +291,9 @@ void Workload::Execute(const Call& call, const Operation& owned, const std::stri
 
 // The node's own second step, which it takes once or, when it dies before, never.
 void Workload::Admit(const Call& call, const Operation& reserved) {
-  if (!call.probe && Chance(options_.no_settle_percent)) return;
+  if (Chance(options_.no_settle_percent)) return;
   Ending ending = EndingOf(reserved, 201);
+  ending.admission = true;
   const std::string url = "/v1/runs/" + reserved.run_id;
   ending.answer_body = "{\"runId\":\"" + reserved.run_id +
                        "\",\"status\":\"running\",\"eventsUrl\":\"" + url +
@@ -318,6 +321,8 @@ void Workload::End(const Call& call, const Ending& ending) {
   operation.answer_body = ending.answer_body;
   const std::size_t at = Record(std::move(operation));
   const auto again = [this, call, ending] {
+    // Whoever waits for an admission asks again with the key.
+    if (ending.admission) return Again(call, static_cast<std::int64_t>(random_.Below(500)));
     if (ending.tries_left == 0 || stopped_) return;
     const std::int64_t pause_ms = static_cast<std::int64_t>(random_.Below(500));
     cluster_.time().After(pause_ms, [this, call, next = ending]() mutable {
@@ -327,10 +332,11 @@ void Workload::End(const Call& call, const Ending& ending) {
   };
   Send(
       at, ending.region, ending.command,
-      [this, call, again, status = ending.status](const Answer& answer) {
-        if (answer.kind == Answer::Kind::kFull || answer.kind == Answer::Kind::kUnavailable)
+      [this, call, again, ending](const Answer& answer) {
+        if (answer.kind == Answer::Kind::kFull || answer.kind == Answer::Kind::kUnavailable ||
+            (ending.admission && answer.kind == Answer::Kind::kStaleFence))
           return again();
-        if (status != 0 && StateOf(status) == RETRYABLE)
+        if (StateOf(ending.status) == RETRYABLE)
           Again(call, 100 + static_cast<std::int64_t>(random_.Below(2000)));
       },
       again);

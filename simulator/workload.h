@@ -58,7 +58,8 @@ class Workload {
     std::uint32_t status = 0;
     std::string answer_body;
     Command command;
-    int tries_left = 0;
+    bool admission = false;  // the second step of one that takes time
+    int tries_left = 0;      // of the owner, who knows that it may settle twice
   };
 
   void ScheduleCalls(std::int64_t at_ms);

@@ -40,7 +40,7 @@ HttpCallResult Exchange(boost::asio::io_context& context, Stream& stream, const 
   return {static_cast<int>(response.result_int()), response.body()};
 }
 
-/// What a person can do about it, where that is known.
+/// Thrown where the reason has words of our own.
 struct Unusable {
   std::string why;
 };
@@ -55,7 +55,7 @@ ssl::context Trust(const std::string& ca_file) {
   }
   boost::system::error_code error;
   tls.load_verify_file(ca_file, error);
-  if (error) throw Unusable{ca_file + " holds no certificates in PEM: " + error.message()};
+  if (error) throw Unusable{"no certificates in PEM in " + ca_file + " (" + error.message() + ")"};
   return tls;
 }
 
@@ -64,8 +64,8 @@ std::string Explain(const boost::system::error_code& error, bool secured) {
   if (error.category() == boost::asio::error::get_ssl_category()) {
     const int reason = ERR_GET_REASON(static_cast<unsigned long>(error.value()));
     if (reason == SSL_R_CERTIFICATE_VERIFY_FAILED)
-      return "its certificate is for another name, or not of an authority that is trusted here; "
-             "--ca FILE names one (" +
+      return "its certificate is for another name, has expired, or is not of an authority that is "
+             "trusted here; --ca FILE names one (" +
              said + ")";
     if (reason == SSL_R_WRONG_VERSION_NUMBER)
       return "it does not speak TLS: http:// (" + said + ")";

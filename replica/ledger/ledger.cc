@@ -297,7 +297,8 @@ Answer Ledger::Admit(const Mutation& mutation, const Stamp& stamp) {
   if (Slot* slot = tables_.FindSlot(hash))
     for (const Claim& claim : slot->claims())
       if (claim.region() == options_.region && claim.state() == PENDING &&
-          claim.fence() == mutation.admitted_fence())
+          claim.fence() == mutation.admitted_fence() &&
+          !IsAbandoned(claim, stamp.now_ms, options_.skew_ms))
         return AboutClaim(Answer::Kind::kExecute, claim, hash);
   Answer answer;
   answer.kind = Answer::Kind::kStaleFence;

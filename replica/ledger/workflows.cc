@@ -1,5 +1,6 @@
 #include "replica/ledger/workflows.h"
 
+#include <algorithm>
 #include <array>
 #include <boost/json.hpp>
 
@@ -130,7 +131,8 @@ Run StartRun(const CreateRun& create, const Mutation& mutation, const EffectCont
   run.set_inputs(create.inputs());
   run.set_region(context.region);
   run.set_status(RUNNING);
-  run.set_created_ms(context.stamp.now_ms);
+  // A claim that came back after its directory was lost may be ahead of this node's new clock.
+  run.set_created_ms(std::max(context.stamp.now_ms, RunIdMillis(context.run_id)));
   run.set_due_ms(context.stamp.now_ms + create.delay_ms());
   Emit(run, "run.started", {{"workflowId", create.name_shown()}}, context);
   Save(run, context);

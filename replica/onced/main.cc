@@ -76,9 +76,9 @@ int main(int argc, char** argv) {
   if (check) {
     if (const std::string why = once::CheckFiles(config); !why.empty()) return misused(why);
     std::cout << "the configuration is good\n";
-    if (!config.insecure_dev && !std::filesystem::exists(config.credentials_file))
+    if (!dev && !config.insecure_dev && !std::filesystem::exists(config.credentials_file))
       std::cout << config.credentials_file << " is not there yet: nobody can call before oncectl "
-                << "keys create --file " << config.credentials_file << "\n";
+                << "keys create --tenant TENANT --file " << config.credentials_file << "\n";
     return 0;
   }
   once::StartLog(config.log_level, config.log_json);

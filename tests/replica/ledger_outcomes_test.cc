@@ -2,10 +2,21 @@
 #include <gtest/gtest.h>
 
 #include "replica/ledger/effects.h"
+#include "replica/ledger/run_id.h"
 #include "tests/replica/ledger_story.h"
 
 namespace once {
 namespace {
+
+TEST(LedgerOutcomes, ARunIsNotOlderThanItsIdAlsoWhenTheClockWentBack) {
+  LedgerStory story;
+  const Answer first = story.Apply(RefusedRunUnder("key", 503, 1));
+  story.now_ms -= 300;  // as after a lost directory: the claim came back from a peer
+  const Answer second = story.Apply(RefusedRunUnder("key", 503, 1));
+  ASSERT_EQ(second.outcome.status(), 201u);
+  ASSERT_EQ(second.run_id, first.claim.run_id());
+  EXPECT_GE(story.tables().FindRun(second.run_id)->created_ms(), RunIdMillis(second.run_id));
+}
 
 TEST(LedgerOutcomes, OW_L1_12_RetryableStatusesAreNeverReplayed) {
   for (const std::uint32_t status : {408u, 425u, 429u, 500u, 502u, 503u, 504u}) {

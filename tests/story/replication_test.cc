@@ -74,6 +74,27 @@ TEST(Replication, S_16_WhoComesBackAfterLeaseAndRetentionCannotComplete) {
   EXPECT_EQ(story.Complete("eu", next).kind, Answer::Kind::kDone);
 }
 
+TEST(Replication, S_16_AnAdmissionThatEndsAfterLeaseAndRetentionStartsNoRun) {
+  ClusterOptions options = TwoRegions();
+  options.lease_ms = 500;
+  options.retention_ms = 1000;
+  Story story(options);
+  Command reserve = story.CreateRunCommand("k1", "noop");
+  reserve.mutable_mutation()->set_reserve_only(true);
+  const auto admit = [&](const Answer& reserved) {
+    Command admitted = story.CreateRunCommand("k1", "noop");
+    admitted.mutable_mutation()->set_admitted_fence(reserved.claim.fence());
+    return story.Do("eu", admitted);
+  };
+  const Answer late = story.Do("eu", reserve);
+  story.Run(500 + 1000 + 1000 + 200);
+  const Answer next = story.Do("eu", reserve);
+  ASSERT_EQ(next.kind, Answer::Kind::kExecute);
+  ASSERT_NE(next.claim.run_id(), late.claim.run_id());
+  EXPECT_EQ(admit(late).kind, Answer::Kind::kStaleFence);
+  EXPECT_EQ(admit(next).kind, Answer::Kind::kDone);
+}
+
 // A run that starts later than its claim began has a run id that is older than itself.
 void IsKnownInUs(Story& story, const Command& command, const Answer& made) {
   ASSERT_EQ(made.outcome.status(), 201u);

@@ -151,7 +151,7 @@ TEST(CommandLine, CheckConfigOfAGoodFileStartsNothing) {
       Onced({"--check-config", "--config", scratch / "once.toml"}, scratch.path());
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("good"));
-  EXPECT_THAT(result.out, HasSubstr("oncectl keys create --file keys.json"));
+  EXPECT_THAT(result.out, HasSubstr("oncectl keys create --tenant TENANT --file keys.json"));
   EXPECT_FALSE(fs::exists(scratch / "data"));
 }
 

@@ -171,7 +171,7 @@ TEST(Operator, OverTlsTheKeyGoesOnlyToANodeOfThatNameFromThatAuthority) {
   for (const std::string& error :
        {ask("localhost", by_address), ask("127.0.0.1", by_name), ask("127.0.0.1", "")})
     EXPECT_THAT(error, AllOf(HasSubstr("certificate verify failed"), HasSubstr("--ca")));
-  EXPECT_THAT(ask("127.0.0.1", node.keys_file()), HasSubstr("holds no certificates in PEM"));
+  EXPECT_THAT(ask("127.0.0.1", node.keys_file()), HasSubstr("no certificates in PEM"));
   EXPECT_THAT(ask("127.0.0.1", "", "http://"), HasSubstr("https://"));
   ASSERT_EQ(node.Stop(), 0);
 
