@@ -8,10 +8,20 @@
 namespace once {
 namespace {
 
-TEST(LedgerOutcomes, ARunIsNotOlderThanItsIdAlsoWhenTheClockWentBack) {
-  LedgerStory story;
-  const Answer first = story.Apply(RefusedRunUnder("key", 503, 1));
-  story.now_ms -= 300;  // as after a lost directory: the claim came back from a peer
+TEST(LedgerOutcomes, ARunIsNotOlderThanItsIdAlsoAfterALostDirectory) {
+  LedgerStory before;
+  before.now_ms += 300;
+  const Answer first = before.Apply(RefusedRunUnder("key", 503, 1));
+  LedgerStory story;  // with a clock that is behind
+  Command back;
+  Change& change = *back.mutable_merge_frame()->mutable_frame()->add_changes();
+  const Slot& slot = *before.tables().FindSlot(first.hash);
+  *change.mutable_claim() = slot.claims(0);
+  change.set_surface(slot.surface());
+  change.set_tenant(slot.tenant());
+  change.set_endpoint(slot.endpoint());
+  change.set_key(slot.key());
+  story.Apply(back);
   const Answer second = story.Apply(RefusedRunUnder("key", 503, 1));
   ASSERT_EQ(second.outcome.status(), 201u);
   ASSERT_EQ(second.run_id, first.claim.run_id());

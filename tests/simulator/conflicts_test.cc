@@ -132,7 +132,7 @@ TEST_F(TwoSides, ALostDirectoryMayUndoTheWinnerAndTheRecord) {
 void IsFound(const std::function<void(History&)>& corrupt, double at_least) {
   int with_losers = 0;
   int found = 0;
-  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     History history = Simulate(std::get<RunOptions>(LoadScenario("partition-heal", seed)));
     EXPECT_EQ(Said(history.violations), "") << seed;
     if (history.lost.empty()) continue;
@@ -140,7 +140,7 @@ void IsFound(const std::function<void(History&)>& corrupt, double at_least) {
     corrupt(history);
     found += !CheckConflicts(history).empty();
   }
-  EXPECT_GE(with_losers, 50);
+  EXPECT_GE(with_losers, 200);
   EXPECT_GE(found, at_least * with_losers) << found << " of " << with_losers;
 }
 
