@@ -228,7 +228,8 @@ void Gossip::SendWhatIsLacking(const std::string& name) {
 }
 
 // What the peer lacks of each stream. Frames that were sent and brought no progress in time are
-// sent again from where the peer says it is.
+// sent again from where the peer says it is, a message at a time: several might overtake each other
+// again, and a frame after a gap is worth nothing.
 void Gossip::AddFrames(const std::string& name, Peer& peer, GossipMessage& message) {
   if (peer.lacks_nothing == MomentsOf(peer)) return;
   const std::int64_t now_us = NowMicros();
@@ -245,9 +246,13 @@ void Gossip::AddFrames(const std::string& name, Peer& peer, GossipMessage& messa
     const bool own = stream.first == options_.region;
     if (!own && now_us - since->second < options_.relay_ms * 1000) continue;
     Sent& sent = peer.sent[stream];
-    if (sent.sequence <= acknowledged ||
-        (now_us - sent.since_us > options_.resend_ms * 1000 && !MutationOn("never-sent-again")))
-      sent = {acknowledged, now_us};
+    const bool late =
+        now_us - sent.since_us > options_.resend_ms * 1000 && !MutationOn("never-sent-again");
+    if (sent.sequence <= acknowledged || late)
+      sent = {acknowledged, now_us,
+              late ? std::max(sent.lost_upto, sent.sequence) : sent.lost_upto};
+    else if (acknowledged < sent.lost_upto)
+      continue;
     if (sent.sequence >= have) continue;
     std::vector<SealedFrame> frames = journal_.After(stream, sent.sequence, room);
     if (frames.empty() && !IsSilent(peer)) {

@@ -111,6 +111,7 @@ class Gossip {
   struct Sent {
     std::uint64_t sequence = 0;
     std::int64_t since_us = 0;  // waiting for so long: since the first of it, or the last progress
+    std::uint64_t lost_upto = 0;  // of what had to be said again
   };
   /// What we hold of a region's claims, said again part by part in our present stream. Whoever has
   /// all of that needs none of the region's frames up to `held`.

@@ -24,6 +24,24 @@ TEST(Replication, S_09_ALostFrameIsSentAgainWhileTrafficGoesOn) {
   EXPECT_EQ(retry.claim.run_id(), lost);
 }
 
+TEST(Replication, ABurstOfWhichMessagesOvertookOthersArrivesWithTheNextSending) {
+  ClusterOptions options = TwoRegions();
+  options.gossip.window_bytes = 2048;
+  LinkRules rules;
+  rules.delay_ms = 10;
+  rules.jitter_ms = 20;
+  for (options.seed = 1; options.seed <= 10; ++options.seed) {
+    Story story(options);
+    story.cluster.network().SetRules(rules);
+    for (int i = 0; i < 60; ++i) {
+      story.cluster.Submit("eu", story.CreateRunCommand("k" + std::to_string(i), "noop"),
+                           [](const Answer&) {});
+      story.Run(1);
+    }
+    EXPECT_TRUE(story.RunUntilQuiet(3 * options.gossip.resend_ms)) << options.seed;
+  }
+}
+
 TEST(Replication, ARestartedNodeStillKnowsWhatItsPeerLacks) {
   Story story(TwoRegions());
   story.cluster.Partition({"eu"}, {"us"});
