@@ -66,6 +66,7 @@ class AnswersOfKey {
 
   void CheckOrder(const Operation& earlier, const Operation& later) {
     if (!Tells(earlier) || earlier.run_id == later.run_id) return;
+    if (WasSettledInTwoLives(earlier.run_id)) return;  // as the first says, once it is known
     const RunFacts& was = story_.runs.at(earlier.run_id);
     // Windows of two generations are told apart to within the skew bound.
     if (was.kept_until_ms < 0 || later.returned_ms >= was.kept_until_ms - kSkewBoundMs) return;
