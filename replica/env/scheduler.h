@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <utility>
 
 namespace once {
 
@@ -22,6 +23,8 @@ class Scheduler {
 
   /// Runs `task` after everything that is already queued. Callable from any thread.
   virtual void Post(Task task) = 0;
+  /// The same for a task that nobody waits for: whoever shares the processor goes first.
+  virtual void PostUnhurried(Task task) { Post(std::move(task)); }
   /// Runs `task` once, `delay_ms` from now at the earliest.
   virtual TimerId After(std::int64_t delay_ms, Task task) = 0;
   /// Forgets a timer. A timer that already ran, or was never there, is no error.

@@ -5,6 +5,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
+#include <thread>
 #include <unordered_map>
 #include <utility>
 
@@ -38,6 +39,13 @@ std::int64_t AsioScheduler::WallMillis() const {
 
 void AsioScheduler::Post(Task task) {
   boost::asio::post(context_, std::move(task));
+}
+
+void AsioScheduler::PostUnhurried(Task task) {
+  Post([task = std::move(task)] {
+    std::this_thread::yield();
+    task();
+  });
 }
 
 Scheduler::TimerId AsioScheduler::After(std::int64_t delay_ms, Task task) {

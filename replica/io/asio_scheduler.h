@@ -26,6 +26,7 @@ class AsioScheduler : public Scheduler {
   std::int64_t MonotonicMicros() const override;
   std::int64_t WallMillis() const override;
   void Post(Task task) override;
+  void PostUnhurried(Task task) override;
   TimerId After(std::int64_t delay_ms, Task task) override;
   void Cancel(TimerId id) override;
 

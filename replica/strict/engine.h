@@ -40,6 +40,8 @@ class StateMachine {
   /// The changes of all that was applied, and how far that is, go into the open batch of the
   /// replica's Tables together. From then on the log may forget those entries.
   virtual void Store() = 0;
+  /// So much has gathered that Store should be called soon, when nobody waits.
+  virtual bool ShouldStore() = 0;
   /// The last index that was applied; after a start or RolledBack, that was stored.
   virtual std::uint64_t applied() = 0;
   /// The whole state, as of applied(). May throw KvUnreadable.

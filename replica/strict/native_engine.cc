@@ -241,16 +241,47 @@ void NativeEngine::Settle(std::uint64_t number) {
   for (Portion& portion : portions_)
     if (portion.number == number) portion.durable = true;
   Release();
-  if (!working_) {
-    working_ = true;  // whoever is told of what was applied may call back
+  if (working_) return;  // the loop there goes on
+  if (Leads()) return ApplyNow();
+  ApplyUnhurried();
+  Work();
+}
+
+void NativeEngine::ApplyNow() {
+  working_ = true;  // whoever is told of what was applied may call back
+  try {
+    ApplyDecided();
+  } catch (const KvUnreadable&) {
+    BreakUnreadable();
+  }
+  working_ = false;
+  Work();
+}
+
+// The leader's callers wait for what was just acknowledged, nobody for this.
+void NativeEngine::ApplyUnhurried() {
+  if (decided_.empty() || std::exchange(will_apply_, true)) return;
+  world_.scheduler.PostUnhurried([this, alive = alive_] {
+    if (!*alive) return;
+    will_apply_ = false;
+    if (raft_) ApplyNow();
+  });
+}
+
+// On a leader the answers to what was applied are sent first.
+void NativeEngine::StoreUnhurried() {
+  if (std::exchange(will_store_, true)) return;
+  world_.scheduler.PostUnhurried([this, alive = alive_] {
+    if (!*alive) return;
+    will_store_ = false;
+    if (!raft_) return;
     try {
-      ApplyDecided();
+      state_.Store();
     } catch (const KvUnreadable&) {
       BreakUnreadable();
     }
-    working_ = false;
-  }
-  Work();
+    Work();
+  });
 }
 
 void NativeEngine::Release() {
@@ -276,6 +307,7 @@ void NativeEngine::ApplyDecided() {
     raft_->Applied(entry->index());
     applied_bytes_ += entry->data().size();
   }
+  if (state_.ShouldStore()) StoreUnhurried();
   // The log brought what the snapshot would have: no piece of that is taken any more.
   if (staged_index_ != 0 && raft_->applied() >= staged_index_) {
     staged_index_ = 0;

@@ -116,6 +116,7 @@ class StrictGroup : private StateMachine {
  private:
   // StateMachine
   bool Apply(std::uint64_t index, const std::string& batch) override;
+  bool ShouldStore() override { return state_.ShouldStore(); }
   std::uint64_t applied() override { return state_.applied(); }
   std::unique_ptr<FrozenState> Freeze() override { return state_.Freeze(); }
   bool Stage(const std::string& piece, bool first) override;

@@ -17,7 +17,9 @@ namespace once {
 namespace {
 
 constexpr int kEntropyWords = 3;
-// The thread is held while they are written; a start applies as much again.
+// So many are stored when nobody waits: few, because the thread is held meanwhile.
+constexpr std::size_t kChangesSome = 100;
+// So many are stored whoever waits; a start applies as much again.
 constexpr std::size_t kChangesMax = 512;
 constexpr std::size_t kUnstoredBytesMax = 1 << 20;
 constexpr std::uint32_t kPieceFormat = 2;
@@ -166,6 +168,10 @@ bool StrictState::Apply(std::uint64_t index, const std::string& batch, const Ans
     answered(AskerOf(parsed, parsed.commands(i)), parsed.commands(i),
              answers[static_cast<std::size_t>(i)]);
   return true;
+}
+
+bool StrictState::ShouldStore() const {
+  return tables_.changes() >= kChangesSome;
 }
 
 void StrictState::Store() {

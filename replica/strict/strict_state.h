@@ -37,6 +37,7 @@ class StrictState {
   bool Apply(std::uint64_t index, const std::string& batch, const Answered& answered);
   /// What was applied goes into the outer batch now.
   void Store();
+  bool ShouldStore() const;
   std::uint64_t applied() const { return tables_.head().applied(); }
 
   /// The stored final answer to that begin, as any member may give it: until its expiry minus the

@@ -40,7 +40,8 @@ class Remembering : public StateMachine {
     Put(index, batch.empty() ? Batches() : Batches() + batch + ";");
     return true;
   }
-  void Store() override {}
+  void Store() override { should_store = false, ++stored; }
+  bool ShouldStore() override { return should_store; }
   std::uint64_t applied() override {
     const auto stored = tables_.ReadRaw("Zapplied");
     return stored ? keys::ReadBig64(*stored) : 0;
@@ -65,6 +66,8 @@ class Remembering : public StateMachine {
   void LeaderChanged() override {}
 
   std::string Batches() { return tables_.ReadRaw("Zbatches").value_or(""); }
+  bool should_store = false;
+  int stored = 0;
   int staged = 0;
   int unstaged = 0;
   int installed = 0;
