@@ -99,7 +99,7 @@ TEST(AsioScheduler, RunsPostsInOrderAndNeverFromInside) {
     scheduler.Post([&] { order += "c"; });
     order += "a";
   });
-  scheduler.Post([&] { order += "b"; });
+  scheduler.PostUnhurried([&] { order += "b"; });
   EXPECT_EQ(order, "");
   context.run();
   EXPECT_EQ(order, "abc");

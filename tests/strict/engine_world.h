@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "replica/strict/native_engine.h"
@@ -40,7 +41,11 @@ class Remembering : public StateMachine {
     Put(index, batch.empty() ? Batches() : Batches() + batch + ";");
     return true;
   }
-  void Store() override { should_store = false, ++stored; }
+  void Store() override {
+    if (std::exchange(store_fails, false)) throw KvUnreadable("as the test wanted");
+    should_store = false;
+    ++stored;
+  }
   bool ShouldStore() override { return should_store; }
   std::uint64_t applied() override {
     const auto stored = tables_.ReadRaw("Zapplied");
@@ -67,6 +72,7 @@ class Remembering : public StateMachine {
 
   std::string Batches() { return tables_.ReadRaw("Zbatches").value_or(""); }
   bool should_store = false;
+  bool store_fails = false;  // the next time
   int stored = 0;
   int staged = 0;
   int unstaged = 0;

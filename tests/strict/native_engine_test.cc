@@ -105,6 +105,34 @@ TEST_F(NativeEngineTest, S_19_AfterACrashOfAllNothingIsLostAndNothingAppliedTwic
   EXPECT_TRUE(AllHave(all));
 }
 
+TEST_F(NativeEngineTest, WhatHasGatheredIsStoredSoon) {
+  AwaitLeader();
+  for (auto& [region, member] : members_) member.state->should_store = true;
+  ASSERT_TRUE(Propose("a"));
+  ASSERT_TRUE(AllHave("a;"));
+  EXPECT_TRUE(RunUntil([this] {
+    return std::all_of(members_.begin(), members_.end(),
+                       [](const auto& each) { return each.second.state->stored == 1; });
+  }));
+}
+
+TEST_F(NativeEngineTest, S_48_AMemberThatCannotReadWhatItStoresSaysSoAndBeginsAgain) {
+  std::string all;
+  for (const std::string region : {"ap", "eu", "us"}) {  // one of them leads
+    all += "before " + region + ";";
+    ASSERT_TRUE(Propose("before " + region));
+    ASSERT_TRUE(AllHave(all));
+    Remembering& state = *members_[region].state;
+    const int before = state.rolled_back;
+    state.should_store = state.store_fails = true;
+    ASSERT_TRUE(Propose("for " + region));
+    all += "for " + region + ";";
+    ASSERT_TRUE(RunUntil([&] { return state.rolled_back > before; })) << region;
+    EXPECT_TRUE(members_[region].engine->Status().unreadable) << region;
+    EXPECT_TRUE(AllHave(all)) << region;
+  }
+}
+
 TEST_F(NativeEngineTest, AMinorityProposesInVainAndItsTailIsCutOff) {
   ASSERT_TRUE(Propose("a"));
   ASSERT_TRUE(AllHave("a;"));
