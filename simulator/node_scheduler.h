@@ -22,6 +22,8 @@ class NodeScheduler : public Scheduler {
   std::int64_t MonotonicMicros() const override { return world_.MonotonicMicros(); }
   std::int64_t WallMillis() const override { return world_.WallMillis() + wall_offset_ms_; }
   void Post(Task task) override { world_.PostFor(process_, std::move(task)); }
+  /// Whoever went first took that long: messages and timers come in between.
+  void PostUnhurried(Task task) override { After(kOthersMs, std::move(task)); }
   TimerId After(std::int64_t delay_ms, Task task) override {
     return world_.AfterFor(process_, delay_ms, std::move(task));
   }
@@ -42,6 +44,8 @@ class NodeScheduler : public Scheduler {
   void SetWatcher(std::function<void()> watcher) { process_->watcher = std::move(watcher); }
 
  private:
+  static constexpr std::int64_t kOthersMs = 1;
+
   VirtualScheduler& world_;
   const std::shared_ptr<SimulatedProcess> process_ = std::make_shared<SimulatedProcess>();
   std::int64_t wall_offset_ms_;

@@ -23,7 +23,7 @@ class Scheduler {
 
   /// Runs `task` after everything that is already queued. Callable from any thread.
   virtual void Post(Task task) = 0;
-  /// The same for a task that nobody waits for: whoever shares the processor goes first.
+  /// The same for a task that nobody waits for: whoever is ready on this processor may go first.
   virtual void PostUnhurried(Task task) { Post(std::move(task)); }
   /// Runs `task` once, `delay_ms` from now at the earliest.
   virtual TimerId After(std::int64_t delay_ms, Task task) = 0;

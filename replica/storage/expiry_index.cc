@@ -36,8 +36,10 @@ void ExpiryIndex::Put(keys::Expiring kind, std::int64_t at_ms, std::string_view 
   keys::AppendPart(open_[{kind, at_ms}], id);
 }
 
+// What is written is no longer open before the next entry is read, which may throw.
 void ExpiryIndex::Write() {
-  for (const auto& [place, packed] : open_) {
+  for (auto at = open_.begin(); at != open_.end(); at = open_.erase(at)) {
+    const auto& [place, packed] = *at;
     const std::string key = keys::ExpiryTime(place.first, place.second);
     std::string entry = tables_.ReadRaw(key).value_or("");
     for (const std::string_view id : Unpack(packed)) {
@@ -48,7 +50,6 @@ void ExpiryIndex::Write() {
     }
     tables_.PutRaw(key, std::move(entry));
   }
-  open_.clear();
 }
 
 void ExpiryIndex::Erase(keys::Expiring kind, std::int64_t at_ms, std::string_view id) {

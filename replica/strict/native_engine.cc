@@ -268,10 +268,10 @@ void NativeEngine::ApplyUnhurried() {
   });
 }
 
-// On a leader the answers to what was applied are sent first.
-void NativeEngine::StoreUnhurried() {
+// Posted, so that the answers to what was applied are sent first.
+void NativeEngine::StoreSoon() {
   if (std::exchange(will_store_, true)) return;
-  world_.scheduler.PostUnhurried([this, alive = alive_] {
+  world_.scheduler.Post([this, alive = alive_] {
     if (!*alive) return;
     will_store_ = false;
     if (!raft_) return;
@@ -307,7 +307,7 @@ void NativeEngine::ApplyDecided() {
     raft_->Applied(entry->index());
     applied_bytes_ += entry->data().size();
   }
-  if (state_.ShouldStore()) StoreUnhurried();
+  if (state_.ShouldStore()) StoreSoon();
   // The log brought what the snapshot would have: no piece of that is taken any more.
   if (staged_index_ != 0 && raft_->applied() >= staged_index_) {
     staged_index_ = 0;

@@ -101,7 +101,7 @@ class NativeEngine : public Engine {
   /// Outside Work; then works.
   void ApplyNow();
   void ApplyUnhurried();
-  void StoreUnhurried();
+  void StoreSoon();
   void Answer(const std::vector<RaftRead>& reads);
   void Provide(const RaftChunkWanted& wanted);
   void Settle(std::uint64_t number);
@@ -136,7 +136,7 @@ class NativeEngine : public Engine {
   std::deque<Portion> portions_;      // stored in this order, and not yet all durable
   std::deque<RaftEntryPtr> decided_;  // to be applied
   bool telling_ = false;
-  bool will_apply_ = false;  // ApplyUnhurried is under way
+  bool will_apply_ = false;
   bool will_store_ = false;
   std::uint64_t staged_index_ = 0;  // of the snapshot that is being received; 0: none is
   std::map<std::string, std::shared_ptr<OutgoingSnapshot>> outgoing_;  // by receiver

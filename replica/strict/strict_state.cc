@@ -17,9 +17,10 @@ namespace once {
 namespace {
 
 constexpr int kEntropyWords = 3;
-// So many are stored when nobody waits: few, because the thread is held meanwhile.
+// So much is stored when nobody waits: little, because the thread is held meanwhile.
 constexpr std::size_t kChangesSome = 100;
-// So many are stored whoever waits; a start applies as much again.
+constexpr std::size_t kUnstoredBytesSome = 128 << 10;
+// So much is stored whoever waits; a start applies as much again.
 constexpr std::size_t kChangesMax = 512;
 constexpr std::size_t kUnstoredBytesMax = 1 << 20;
 constexpr std::uint32_t kPieceFormat = 2;
@@ -171,7 +172,7 @@ bool StrictState::Apply(std::uint64_t index, const std::string& batch, const Ans
 }
 
 bool StrictState::ShouldStore() const {
-  return tables_.changes() >= kChangesSome;
+  return tables_.changes() >= kChangesSome || unstored_bytes_ >= kUnstoredBytesSome;
 }
 
 void StrictState::Store() {

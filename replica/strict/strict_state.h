@@ -19,7 +19,7 @@ namespace once {
 inline constexpr std::uint32_t kBatchFormat = 1;  // of StrictBatch
 
 /// A pure function of the log: equal entries give equal bytes on every member. Changes gather in
-/// memory over many entries, because the log has them, and go into the open batch of the outer
+/// memory over some entries, because the log has them, and go into the open batch of the outer
 /// Tables together, with the index of the last entry: what several entries changed is written once.
 class StrictState {
  public:

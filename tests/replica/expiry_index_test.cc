@@ -84,6 +84,16 @@ TEST_F(ExpiryIndexTest, TheNextBatchAddsToTheEntryOfTheSameMillisecond) {
   EXPECT_EQ(Entries(), 1u);
 }
 
+TEST_F(ExpiryIndexTest, S_48_AnEntryThatCannotBeReadForAWhileMakesNoOtherDouble) {
+  for (const std::int64_t at_ms : {10, 20, 30}) Put(at_ms, "a" + std::to_string(at_ms));
+  tables_.Flush();
+  for (const std::int64_t at_ms : {10, 20, 30}) Put(at_ms, "b" + std::to_string(at_ms));
+  disk_.SetUnreadable(keys::ExpiryTime(kSlot, 20));
+  EXPECT_THROW(Oldest(100), KvUnreadable);
+  disk_.SetReadable(keys::ExpiryTime(kSlot, 20));
+  EXPECT_EQ(Oldest(100), (Ids{"a10", "b10", "a20", "b20", "a30", "b30"}));
+}
+
 TEST_F(ExpiryIndexTest, ACrowdedMillisecondIsSplitAndStillWhole) {
   Ids put;
   for (int i = 0; i < 3000; ++i) {

@@ -105,15 +105,41 @@ TEST_F(NativeEngineTest, S_19_AfterACrashOfAllNothingIsLostAndNothingAppliedTwic
   EXPECT_TRUE(AllHave(all));
 }
 
-TEST_F(NativeEngineTest, WhatHasGatheredIsStoredSoon) {
-  AwaitLeader();
-  for (auto& [region, member] : members_) member.state->should_store = true;
+TEST_F(NativeEngineTest, WhatHasGatheredIsStoredSoonEveryTime) {
+  std::string all;
+  for (int times = 1; times <= 3; ++times) {
+    AwaitLeader();
+    for (auto& [region, member] : members_) {
+      member.state->should_store = true;
+      member.state->stored = 0;
+    }
+    ASSERT_TRUE(Propose("a"));
+    all += "a;";
+    ASSERT_TRUE(AllHave(all));
+    EXPECT_TRUE(RunUntil([this] {
+      return std::all_of(members_.begin(), members_.end(),
+                         [](const auto& each) { return each.second.state->stored == 1; });
+    })) << times;
+  }
+}
+
+TEST_F(NativeEngineTest, AFollowerAppliesSoonAfterItAcknowledgedWithoutBeingToldAgain) {
   ASSERT_TRUE(Propose("a"));
   ASSERT_TRUE(AllHave("a;"));
-  EXPECT_TRUE(RunUntil([this] {
-    return std::all_of(members_.begin(), members_.end(),
-                       [](const auto& each) { return each.second.state->stored == 1; });
-  }));
+  const std::string leader = Leader();
+  const std::string follower = leader == "eu" ? "us" : "eu";
+  for (const std::string batch : {"b", "c"}) {
+    const std::uint64_t last = members_[leader].engine->Status().last + 1;
+    ASSERT_TRUE(Propose(batch));
+    // The decision about one travels with the next.
+    ASSERT_TRUE(RunUntil([&] {
+      return batch == "b" ? members_[leader].engine->Status().committed == last
+                          : members_[follower].engine->Status().last == last;
+    }));
+  }
+  Isolate(follower);
+  EXPECT_EQ(members_[follower].state->Batches(), "a;");
+  EXPECT_TRUE(time_.RunUntil([&] { return members_[follower].state->Batches() == "a;b;"; }, 20));
 }
 
 TEST_F(NativeEngineTest, S_48_AMemberThatCannotReadWhatItStoresSaysSoAndBeginsAgain) {
@@ -131,6 +157,8 @@ TEST_F(NativeEngineTest, S_48_AMemberThatCannotReadWhatItStoresSaysSoAndBeginsAg
     EXPECT_TRUE(members_[region].engine->Status().unreadable) << region;
     EXPECT_TRUE(AllHave(all)) << region;
   }
+  ASSERT_TRUE(Propose("after"));
+  EXPECT_TRUE(AllHave(all + "after;"));
 }
 
 TEST_F(NativeEngineTest, AMinorityProposesInVainAndItsTailIsCutOff) {

@@ -37,6 +37,22 @@ TEST_F(StrictBatching, ClaimsOfOneMomentAreOneEntry) {
   EXPECT_EQ(story_.Group(leader_).counts().entries, before + 1);
 }
 
+TEST_F(StrictBatching, ManyOrLargeChangesAreStoredBeforeTheyAreTooMany) {
+  for (const std::size_t key_bytes : {4u, 4000u}) {
+    for (int i = 0; i < 130; ++i) {
+      const std::string key = std::string(key_bytes, 'k') + std::to_string(i);
+      story_.cluster.Submit(leader_, BeginCommand("acme", key, 1, 2000, 60'000),
+                            [](const Answer&) {});
+      if (key_bytes > 4 && i == 40) break;
+    }
+    story_.Run(5);
+    for (const std::string& region : story_.cluster.regions())
+      EXPECT_TRUE(story_.cluster.time().RunUntil(
+          [&] { return story_.Group(region).tables().changes() == 0; }, 50))
+          << region << " " << key_bytes;
+  }
+}
+
 TEST_F(StrictBatching, EntriesDoNotWaitForEachOthersTrips) {
   story_.cluster.network().SetRules({.delay_ms = 40, .jitter_ms = 0});
   EXPECT_GT(ClaimEveryMillisecond(400), 100u) << "400 ms are five trips";
