@@ -38,18 +38,20 @@ TEST_F(StrictBatching, ClaimsOfOneMomentAreOneEntry) {
 }
 
 TEST_F(StrictBatching, ManyOrLargeChangesAreStoredBeforeTheyAreTooMany) {
-  for (const std::size_t key_bytes : {4u, 4000u}) {
-    for (int i = 0; i < 130; ++i) {
+  std::uint64_t slots = 0;
+  for (const auto& [claims, key_bytes] : {std::pair(130, 4u), std::pair(40, 4000u)}) {
+    for (int i = 0; i < claims; ++i) {
       const std::string key = std::string(key_bytes, 'k') + std::to_string(i);
       story_.cluster.Submit(leader_, BeginCommand("acme", key, 1, 2000, 60'000),
                             [](const Answer&) {});
-      if (key_bytes > 4 && i == 40) break;
     }
-    story_.Run(5);
-    for (const std::string& region : story_.cluster.regions())
+    slots += static_cast<std::uint64_t>(claims);
+    for (const std::string& region : story_.cluster.regions()) {
+      Tables& tables = story_.Group(region).tables();
       EXPECT_TRUE(story_.cluster.time().RunUntil(
-          [&] { return story_.Group(region).tables().changes() == 0; }, 50))
+          [&] { return tables.head().slots() == slots && tables.changes() == 0; }, 1000))
           << region << " " << key_bytes;
+    }
   }
 }
 
