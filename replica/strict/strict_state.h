@@ -37,6 +37,7 @@ class StrictState {
   bool Apply(std::uint64_t index, const std::string& batch, const Answered& answered);
   /// What was applied goes into the outer batch now.
   void Store();
+  /// It is time to, when nobody waits.
   bool ShouldStore() const;
   std::uint64_t applied() const { return tables_.head().applied(); }
 

@@ -1,4 +1,6 @@
 // The driver of the Raft core: what is promised is durable, what is decided is applied once.
+#include <algorithm>
+
 #include "consensus/raft.pb.h"
 #include "tests/strict/engine_world.h"
 
