@@ -57,7 +57,7 @@ Gossip::Gossip(Replica& replica, Transport& transport, GossipOptions options,
   replica_.SetCoverage([this] { return covered_ms_; });
   replica_.SetDurableListener([this] {
     SetDurable();
-    SayNow();
+    if (said_changes_ != durable_changes_) SayNow();
   });
   transport_.SetReceiver(
       [this](const std::string& from, std::string bytes) { Receive(from, bytes); });
@@ -161,6 +161,7 @@ void Gossip::SayNow() {
   replica_.scheduler().Post([this, alive = alive_] {
     if (!*alive) return;
     saying_ = false;
+    said_changes_ = durable_changes_;
     try {
       for (const auto& [name, peer] : peers_) SendTo(name);
     } catch (const KvUnreadable&) {

@@ -231,6 +231,7 @@ class Gossip {
   Vector flushed_;  // journal_.applied() when the last batch was written
   Vector durable_;  // what may be told: the same of the last batch that was synced
   std::uint64_t durable_changes_ = 0;
+  std::uint64_t said_changes_ = 0;  // as of what was last said at once
   // Messages are many and alike: the memory of their parts is used again.
   GossipMessage vector_;  // of the message being made: how far we are, ...
   GossipMessage said_;    // ... and the rest

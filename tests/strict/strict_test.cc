@@ -477,5 +477,22 @@ TEST(Strict, S_58_WhatNoHonestNodeSendsIsCountedAndChangesNothing) {
   EXPECT_EQ(story.BeginPatiently(leader, "k").kind, Kind::kExecute);
 }
 
+// A commit of strict records alone is no news for gossip.
+TEST(Strict, BestEffortReplicationHasNothingToSayOfStrictClaims) {
+  StrictStory story;
+  std::int64_t gossip = 0;
+  story.cluster.network().on_deliver = [&](const std::string&, const std::string&,
+                                           const std::string& message) {
+    gossip += !message.empty() && message[0] != '\0';
+  };
+  const std::int64_t began_us = story.cluster.time().MonotonicMicros();
+  for (int i = 0; i < 50; ++i) story.Claim(story.Leader(), "k" + std::to_string(i));
+  const std::int64_t passed_ms = (story.cluster.time().MonotonicMicros() - began_us) / 1000;
+  story.cluster.network().on_deliver = nullptr;
+  constexpr std::int64_t kLinks = 6;
+  EXPECT_GE(story.Status(story.Leader()).applied, 100u);
+  EXPECT_LE(gossip, kLinks * (passed_ms / GossipOptions().interval_ms + 2));
+}
+
 }  // namespace
 }  // namespace once
