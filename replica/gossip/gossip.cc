@@ -20,6 +20,17 @@ void AppendStamp(std::int64_t stamp_ms, std::string& bytes) {
   bytes.append(buffer, buffer + (end - buffer));
 }
 
+/// False: something that it rests on cannot be read.
+template <typename Action>
+bool IsReadable(Action action) {
+  try {
+    action();
+    return true;
+  } catch (const KvUnreadable&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 Gossip::Gossip(Replica& replica, Transport& transport, GossipOptions options,
@@ -119,20 +130,19 @@ void Gossip::Tick() {
   replica_.scheduler().After(options_.interval_ms, [this, alive = alive_] {
     if (*alive) Tick();
   });
-  // A block that cannot be read costs this round, not the node.
-  try {
+  // A block that cannot be read costs this round what rests on it, and nothing else.
+  const bool prepared = IsReadable([this] {
     GoOnWithAll();
     CloseOwn();
     UpdateCover();
     if (!replica_.tables().dirty()) Prepare();
-    std::optional<BucketDigest> told;
-    if (digest_ && digest_->as_of().sequence() <= KnownUpto(durable_, journal_.own()))
-      told.swap(digest_);
-    for (const auto& [name, peer] : peers_) SendTo(name, told ? &*told : nullptr);
-    DropWhatAllHave();
-  } catch (const KvUnreadable&) {
-    digest_.reset();
-  }
+  });
+  if (!prepared) digest_.reset();
+  std::optional<BucketDigest> told;
+  if (digest_ && digest_->as_of().sequence() <= KnownUpto(durable_, journal_.own()))
+    told.swap(digest_);
+  SendToAll(told ? &*told : nullptr);
+  IsReadable([this] { DropWhatAllHave(); });
 }
 
 void Gossip::Prepare() {
@@ -162,12 +172,13 @@ void Gossip::SayNow() {
     if (!*alive) return;
     saying_ = false;
     said_changes_ = durable_changes_;
-    try {
-      for (const auto& [name, peer] : peers_) SendTo(name);
-    } catch (const KvUnreadable&) {
-      // The next interval says it.
-    }
+    SendToAll(nullptr);
   });
+}
+
+// What cannot be said to one of them is said in a later interval.
+void Gossip::SendToAll(const BucketDigest* digest) {
+  for (const auto& peer : peers_) IsReadable([&] { SendTo(peer.first, digest); });
 }
 
 // A message is its fields one after the other, so it can be made in parts.

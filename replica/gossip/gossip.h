@@ -171,7 +171,7 @@ class Gossip {
              const std::string& hash);
   void CompareDigest(const std::string& from, const Vector& heard, const BucketDigest& theirs);
   /// Says how far we are and what the peer lacks.
-  void SendTo(const std::string& name, const BucketDigest* digest = nullptr);
+  void SendTo(const std::string& name, const BucketDigest* digest);
   /// The same, but only if there is something that it lacks and that may go now.
   void SendWhatIsLacking(const std::string& name);
   /// With how far we are, and what we want again.
@@ -186,6 +186,7 @@ class Gossip {
   void Refuse(const std::string& name);
   bool IsSilent(const Peer& peer) const;
   void SayNow();
+  void SendToAll(const BucketDigest* digest);
   // A peer that lacks what the journal no longer has: all of it is said again in a new stream, and
   // then the peer is told where to go on in the old ones. So whatever a vector covers is there.
   void OfferBaseline(const Stream& stream, Peer& peer, GossipMessage& message);

@@ -195,6 +195,31 @@ TEST(BadNetwork, S_48_WhatCannotBeReadIsNotAcknowledgedAndComesAgain) {
   EXPECT_EQ(story.ConflictsCounted(), 1u);
 }
 
+// ap lacks what eu cannot read; us does not.
+TEST(BadNetwork, S_48_WhatCannotBeReadForOnePeerIsNoReasonToBeSilentToAnother) {
+  Story story;
+  story.cluster.Partition({"ap"}, {"eu", "us"});
+  story.Claim("eu", "k1");
+  story.Run(1000);
+  const std::string journal = "j" + keys::Part("eu");
+  std::vector<std::string> frames;
+  story.cluster.replica("eu").tables().ScanRaw(journal, keys::After(journal),
+                                               [&](std::string_view key, std::string_view) {
+                                                 frames.emplace_back(key);
+                                                 return true;
+                                               });
+  ASSERT_FALSE(frames.empty());
+  for (const std::string& frame : frames) story.cluster.disk("eu").SetUnreadable(frame);
+  story.cluster.network().Mend("eu", "ap");
+  story.cluster.network().Mend("ap", "eu");
+  story.Run(3000);
+  EXPECT_GT(story.cluster.gossip("eu").StateOf("ap").unacknowledged, 0u);
+  EXPECT_LT(story.cluster.gossip("us").StateOf("eu").partition_seconds, 0.5);
+  for (const std::string& frame : frames) story.cluster.disk("eu").SetReadable(frame);
+  story.cluster.Heal();
+  ASSERT_TRUE(story.RunUntilQuiet());
+}
+
 TEST(BadNetwork, S_48_ALoserWhoseRecordsCannotBeReadIsCountedOnce) {
   for (const bool first : {true, false}) {
     ClusterOptions options;

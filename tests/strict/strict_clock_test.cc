@@ -45,6 +45,72 @@ TEST(StrictClock, S_20_ALeaderThatStartedADayAheadExpiresNothingAndDoesNotStay) 
   EXPECT_EQ(story.BeginPatiently(story.Leader(), "leased").kind, Kind::kExecute);
 }
 
+class StrictClockJump : public testing::TestWithParam<int> {};
+
+// While a claim is under its lease and another one is kept.
+TEST_P(StrictClockJump, S_20_OfTheLeaderEndsNoLeaseAndExpiresNothing) {
+  ClusterOptions options;
+  options.retention_ms = kHourMs / 2;
+  options.lease_ms = 60'000;
+  StrictStory story(options);
+  const std::string jumps = story.Leader();
+  const std::string other = story.Followers()[0];
+  const std::string kept = story.Claim(other, "kept");
+  const Answer leased = story.BeginPatiently(other, "leased");
+  ASSERT_EQ(leased.kind, Kind::kExecute);
+  story.cluster.JumpWall(jumps, GetParam() * kHourMs);
+  story.Run(5000);
+  EXPECT_NE(story.AwaitLeader(), jumps);
+  for (const std::string& region : story.Others(jumps)) {
+    EXPECT_EQ(story.BeginPatiently(region, "kept").claim.run_id(), kept) << region;
+    EXPECT_EQ(story.BeginPatiently(region, "leased").kind, Kind::kInFlight) << region;
+  }
+  const Answer later = story.BeginPatiently(other, "later");
+  ASSERT_EQ(later.kind, Kind::kExecute);
+  EXPECT_GT(later.claim.run_id(), leased.claim.run_id());
+  EXPECT_GT(later.claim.fence(), leased.claim.fence());
+  story.Run(60'000);
+  EXPECT_EQ(story.BeginPatiently(other, "leased").kind, Kind::kExecute);
+}
+
+INSTANTIATE_TEST_SUITE_P(Hours, StrictClockJump, testing::Values(-1, 1, 25), [](const auto& info) {
+  return info.param < 0 ? std::string("Back1") : "Ahead" + std::to_string(info.param);
+});
+
+TEST(StrictClock, S_22_AGroupThatWasSuspendedForHalfAnHourGivesItsKeysToNobodyTwice) {
+  ClusterOptions options;
+  options.lease_ms = 60'000;
+  options.retention_ms = 24 * kHourMs;
+  StrictStory story(options);
+  const std::string leader = story.Leader();
+  const std::string kept = story.Claim(leader, "kept");
+  const Answer before = story.BeginPatiently(leader, "leased");
+  ASSERT_EQ(before.kind, Kind::kExecute);
+  for (const std::string& region : story.cluster.regions()) story.cluster.Pause(region);
+  story.Run(kHourMs / 2);
+  for (const std::string& region : story.cluster.regions()) story.cluster.Resume(region);
+  // At once, of everybody at the same time: the lease is over, and one may take it up.
+  int owners = 0;
+  int answers = 0;
+  for (const std::string& region : story.cluster.regions())
+    story.cluster.Submit(region, BeginCommand("acme", "leased", 1, 60'000, kHourMs),
+                         [&](const Answer& answer) {
+                           ++answers;
+                           owners += answer.kind == Kind::kExecute;
+                         });
+  ASSERT_TRUE(story.cluster.time().RunUntil([&] { return answers == 3; }, 20'000));
+  EXPECT_LE(owners, 1);
+  story.AwaitLeader();
+  for (const std::string& region : story.cluster.regions()) {
+    EXPECT_EQ(story.BeginPatiently(region, "kept").claim.run_id(), kept) << region;
+    const Answer now = story.BeginPatiently(region, "leased");
+    owners += now.kind == Kind::kExecute;
+    EXPECT_GT(now.claim.fence(), before.claim.fence()) << region;
+  }
+  EXPECT_EQ(owners, 1);
+  EXPECT_EQ(story.Complete(leader, before).kind, Kind::kStaleFence);
+}
+
 TEST(StrictClock, S_21_ANodeWhoseClockDiffersSaysSoUntilTheClocksAgree) {
   StrictStory story;
   const std::string ahead = LeadAhead(story, 5000);

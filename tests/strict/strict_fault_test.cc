@@ -1,5 +1,5 @@
 // What falls between two steps of a strict request: a lost answer, clogged links, a crash at every
-// step, an owner that does not come back, the loss of the leader.
+// step, a restart loop, an owner that does not come back, the loss of the leader.
 #include "tests/strict/strict_story.h"
 
 namespace once {
@@ -156,6 +156,36 @@ TEST(Strict, S_18_AcknowledgedImpliesDurableWhereverTheCrashFalls) {
   EXPECT_GT(nothing, 10);
   EXPECT_GT(begun, 10) << "crashes between the two acknowledgements";
   EXPECT_GT(completed, 10);
+}
+
+TEST(Strict, S_25_ARegionInARestartLoopCarriesNothingOutTwice) {
+  StrictStory story;
+  const std::string unsteady = story.Leader();
+  const std::string asker = story.Followers()[0];
+  std::map<std::string, std::string> runs;
+  for (int i = 0; i < 20; ++i) {
+    const std::string key = "k" + std::to_string(i);
+    const Answer owned = story.BeginPatiently(i % 2 ? asker : unsteady, key);
+    ASSERT_EQ(owned.kind, Kind::kExecute) << key;
+    story.cluster.Crash(unsteady);
+    story.cluster.Restart(unsteady);
+    if (i % 3 == 0) story.Run(500);
+    Answer settled;
+    for (int tries = 0; tries < 10 && settled.kind != Kind::kDone; ++tries) {
+      settled = story.Complete(asker, owned);
+      ASSERT_TRUE(settled.kind == Kind::kDone || settled.kind == Kind::kUnavailable ||
+                  settled.kind == Kind::kReplay)
+          << key;
+      if (settled.kind == Kind::kReplay) break;  // it had been carried out
+    }
+    runs[key] = owned.claim.run_id();
+  }
+  ASSERT_TRUE(story.AllEqual());
+  EXPECT_EQ(story.Group(unsteady).tables().head().slots(), runs.size());
+  for (const auto& [key, run] : runs) {
+    ASSERT_EQ(story.StrictSlot(unsteady, key)->claims_size(), 1) << key;
+    EXPECT_EQ(story.BeginPatiently(unsteady, key).claim.run_id(), run) << key;
+  }
 }
 
 TEST(Strict, OW_N_05_S_16_OfAllWhoReclaimAtTheSameMomentOneWins) {

@@ -96,6 +96,12 @@ class DevelopmentTree : public testing::Test {
     return result;
   }
   ProgramResult UpDetached() { return Run({"ops/up", "--detach"}); }
+  std::string KeyOf(const std::string& tenant) {
+    const boost::json::value list = boost::json::parse(ReadFile(tree_ / ".once/credentials.json"));
+    for (const boost::json::value& entry : list.as_array())
+      if (entry.at("tenant").as_string() == tenant) return std::string(entry.at("key").as_string());
+    return "";
+  }
 
   std::string PidFile(const std::string& region) { return tree_ / (".once/" + region + ".pid"); }
   /// As its pid file says; 0: there is none.
@@ -148,6 +154,22 @@ TEST_F(DevelopmentTree, UpGivesCredentialsAndTheCommandThatItProposesWorks) {
   const ProgramResult tried = RunProgram({"bash", "-c", ProposedCommands(up.out)}, tree_.path());
   EXPECT_EQ(tried.exit_code, 0) << tried.err;
   EXPECT_THAT(tried.out, HasSubstr("HTTP/1.1 201 Created")) << up.out;
+}
+
+TEST_F(DevelopmentTree, OW_MR_11_TheVaultOfUpIsStrictAndTheOthersAreNot) {
+  ASSERT_EQ(UpDetached().exit_code, 0) << ReadFile(tree_ / "err");
+  const ProgramResult members = RunProgram({"build/bin/oncectl", "members"}, tree_.path());
+  EXPECT_THAT(members.out, testing::AllOf(HasSubstr("us/"), HasSubstr("eu/"), HasSubstr("ap/")));
+  EXPECT_THAT(members.out, HasSubstr("leader")) << members.err;
+  const ProgramResult cut =
+      RunProgram({"build/bin/oncectl", "partition", "us", "--from", "eu,ap"}, tree_.path());
+  ASSERT_EQ(cut.exit_code, 0) << cut.err;
+  const auto create = [this](const std::string& tenant, int port) {
+    return Caller(static_cast<std::uint16_t>(base_ + port), KeyOf(tenant)).CreateRun("k").status;
+  };
+  EXPECT_EQ(create("vault", 1), 503);
+  EXPECT_EQ(create("acme", 1), 201);
+  EXPECT_TRUE(WaitUntil([&] { return create("vault", 2) == 201; }));
 }
 
 TEST_F(DevelopmentTree, ASecondUpLeavesTheNodesAloneAndDownStopsThem) {

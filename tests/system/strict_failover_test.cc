@@ -203,6 +203,16 @@ TEST_F(StrictFailover, S_19_OW_MR_11_ALeaderThatIsKilledIsReplacedAndNothingIsLo
   ExpectAllKept();
 }
 
+TEST_F(StrictFailover, S_19_AllAreKilledAtOnceAndNothingIsLost) {
+  ASSERT_NO_FATAL_FAILURE(Prepare(MakeLoopbackNetwork(), true));
+  for (const std::string& region : cluster_->regions()) cluster_->nodes().node(region).Kill();
+  for (const std::string& region : cluster_->regions())
+    ASSERT_TRUE(cluster_->nodes().Start(region));
+  ASSERT_TRUE(cluster_->AwaitAgreement(cluster_->regions()));
+  ASSERT_TRUE(load_->AwaitAdmissions(kSome));
+  ExpectAllKept();
+}
+
 TEST_F(StrictFailover, S_23_OW_MR_11_ALeaderThatIsCutOffRefusesAndTheMajorityGoesOn) {
   ASSERT_NO_FATAL_FAILURE(Prepare(MakeLoopbackNetwork(), true));
   MostOfFive swift, calm;

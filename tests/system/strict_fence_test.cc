@@ -84,7 +84,7 @@ class Owner {
   pid_t pid_ = -1;
 };
 
-TEST(StrictFence, OW_N_53_S_17_AnOwnerThatWakesAfterTheTakeoverHasNoEffect) {
+TEST(StrictFence, OW_N_53_OW_N_54_S_17_AnOwnerThatWakesAfterTheTakeoverHasNoEffect) {
   StrictCluster cluster;
   ASSERT_TRUE(cluster.Start());
   const std::string leader = cluster.AwaitLeaderAmong(cluster.regions());
