@@ -145,6 +145,8 @@ std::string NativeEngine::Transfer(const std::string& member) {
   if (!raft_) return "this member is silent";
   const RaftVerdict verdict = raft_->TransferLeadership(member);
   Work();
+  if (verdict.refusal == RaftRefusal::kInvalid)
+    return member == options_.member ? "this member leads already" : "there is no such voter";
   return Words(verdict.refusal);
 }
 

@@ -333,6 +333,8 @@ TEST_F(NativeEngineTest, S_30_S_49_AnEmptiedDirectoryIsAnotherMemberAndJoinsAsAL
 TEST_F(NativeEngineTest, LeadershipIsHandedOverOnRequest) {
   const std::string old = AwaitLeader();
   const std::string next = old == "eu" ? "us" : "eu";
+  EXPECT_EQ(members_[old].engine->Transfer(old + "/1"), "this member leads already");
+  EXPECT_EQ(members_[old].engine->Transfer("nowhere/1"), "there is no such voter");
   EXPECT_EQ(members_[old].engine->Transfer(next + "/1"), "");
   EXPECT_TRUE(RunUntil([&] { return Leader() == next; }));
   EXPECT_NE(members_[old].engine->Transfer(next + "/1"), "");
