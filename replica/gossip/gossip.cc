@@ -20,9 +20,9 @@ void AppendStamp(std::int64_t stamp_ms, std::string& bytes) {
   bytes.append(buffer, buffer + (end - buffer));
 }
 
-/// False: something that it rests on cannot be read.
+/// False: it ended early, because something that it rests on cannot be read.
 template <typename Action>
-bool IsReadable(Action action) {
+bool Attempt(Action action) {
   try {
     action();
     return true;
@@ -131,7 +131,7 @@ void Gossip::Tick() {
     if (*alive) Tick();
   });
   // A block that cannot be read costs this round what rests on it, and nothing else.
-  const bool prepared = IsReadable([this] {
+  const bool prepared = Attempt([this] {
     GoOnWithAll();
     CloseOwn();
     UpdateCover();
@@ -142,7 +142,7 @@ void Gossip::Tick() {
   if (digest_ && digest_->as_of().sequence() <= KnownUpto(durable_, journal_.own()))
     told.swap(digest_);
   SendToAll(told ? &*told : nullptr);
-  IsReadable([this] { DropWhatAllHave(); });
+  Attempt([this] { DropWhatAllHave(); });
 }
 
 void Gossip::Prepare() {
@@ -178,7 +178,7 @@ void Gossip::SayNow() {
 
 // What cannot be said to one of them is said in a later interval.
 void Gossip::SendToAll(const BucketDigest* digest) {
-  for (const auto& peer : peers_) IsReadable([&] { SendTo(peer.first, digest); });
+  for (const auto& peer : peers_) Attempt([&] { SendTo(peer.first, digest); });
 }
 
 // A message is its fields one after the other, so it can be made in parts.
