@@ -13,8 +13,16 @@ inline std::string& ActiveMutation() {
   static std::string name;
   return name;
 }
+/// The active one was asked for: the code came to where the bug is.
+inline bool& MutationReached() {
+  static bool reached = false;
+  return reached;
+}
+/// To be asked last in a condition: when the answer decides what happens.
 inline bool MutationOn(std::string_view name) {
-  return name == ActiveMutation();
+  if (name != ActiveMutation()) return false;
+  MutationReached() = true;
+  return true;
 }
 #else
 constexpr bool MutationOn(std::string_view) {

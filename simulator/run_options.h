@@ -81,6 +81,7 @@ struct RunOptions {
   std::int64_t safety_ms = 60'000;
   std::int64_t liveness_ms_max = 30'000;
   bool detailed = false;  // keeps lag and convergence samples for the report
+  std::string without;    // a checker whose findings do not count; empty: all count
   ClusterOptions cluster;
   WorkloadOptions workload;
   FaultOptions faults;

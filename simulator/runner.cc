@@ -257,6 +257,7 @@ class Simulation {
 
   void Keep(Violations violations) {
     for (Violation& violation : violations) {
+      if (violation.checker == options_.without) continue;
       if (history_.violations.size() == kViolationsMax) {
         ++history_.violations_left_out;
         continue;

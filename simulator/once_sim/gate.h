@@ -1,4 +1,8 @@
 // The mutation gate: checks that find nothing prove nothing, so every seeded bug must be found.
+//
+//   early-expiry                 found by expiry after 3 seeds: ...
+//   some-bug                     NOT FOUND, reached in 714 of 2000 seeds     a checker is missing
+//   other-bug                    NOT REACHED in 2000 seeds                   it does not happen
 #pragma once
 
 #include <cstdint>
@@ -7,17 +11,19 @@
 namespace once {
 
 struct GateArguments {
-  std::uint64_t seeds = 2000;
+  std::uint64_t seeds = 2000;  // of best-effort worlds, and half as many of strict ones
   std::uint64_t first = 1;
   unsigned jobs = 2;
   std::string only;
-  bool strict = false;  // only those of strict mode
+  bool strict = false;   // only those of strict mode
+  bool without = false;  // each without the checker that it was made for
 };
 
 /// Whether this is the build that has them.
 bool HasMutations();
 
-/// Exit code: 0 every one was found, 1 one was not, 2 there are none to find.
+/// Exit code: 0 every one was found, 1 one was not, 2 there are none to find. With `without`: 0
+/// when none was found but those that other checkers are known to find.
 int RunGate(const GateArguments& arguments);
 
 }  // namespace once

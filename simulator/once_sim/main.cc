@@ -10,6 +10,7 @@
 #include "replica/command_line.h"
 #include "simulator/checks.h"
 #include "simulator/history_reader.h"
+#include "simulator/once_sim/child.h"
 #include "simulator/once_sim/gate.h"
 #include "simulator/once_sim/swarm.h"
 #include "simulator/report.h"
@@ -91,6 +92,17 @@ int RunOne(const RunArguments& arguments) {
   return pass ? kPass : kViolation;
 }
 
+int RunInOwnProcess(const RunArguments& arguments) {
+  return once::RunInChild(
+      [&arguments] { return RunOne(arguments); },
+      [&arguments](const std::string& death) {
+        std::printf(
+            "violation: %s\nreproduce: %s\nFAIL\n", death.c_str(),
+            once::ReproduceCommand(arguments.seed, arguments.scenario, arguments.strict).c_str());
+        return kViolation;
+      });
+}
+
 int List() {
   for (const once::Scenario& scenario : once::ListScenarios())
     std::printf("%-31s %s\n", scenario.name.c_str(), scenario.about.c_str());
@@ -136,6 +148,8 @@ int main(int argc, char** argv) {
   swarm->add_option("--scenario", swarm_arguments.scenario, "Name or file of a scenario");
   swarm->add_flag("--strict", swarm_arguments.strict, "In worlds with a strict group");
   swarm->add_flag("--keep-going", swarm_arguments.keep_going, "Do not stop at a violation");
+  swarm->add_flag("--all-probes", swarm_arguments.all_probes,
+                  "Fail when a probe of this mode was never reached");
   CLI::App* list = app.add_subcommand("list", "Name the scenarios");
   std::string file;
   CLI::App* check = app.add_subcommand("check-history", "Judge a recorded history.jsonl");
@@ -150,10 +164,12 @@ int main(int argc, char** argv) {
     AddNumber(gate, "--jobs", gate_arguments.jobs, "Processes");
     gate->add_option("--only", gate_arguments.only, "This one");
     gate->add_flag("--strict", gate_arguments.strict, "Only those of strict mode");
+    gate->add_flag("--without", gate_arguments.without,
+                   "Each without the checker it was made for: none should be found");
   }
   if (const auto ended = once::ParseCommandLine(app, argc, argv)) return *ended;
   try {
-    if (*run) return RunOne(run_arguments);
+    if (*run) return RunInOwnProcess(run_arguments);
     if (*swarm) return once::RunSwarm(swarm_arguments);
     if (*list) return List();
     if (*check) return CheckFile(file);
