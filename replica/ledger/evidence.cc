@@ -1,5 +1,6 @@
 // What is kept of conflicts, so that somebody can act on them: durable, without content, and each
 // once per run and kind.
+#include "conflict/probe.h"
 #include "conflict/survivor.h"
 #include "conflict/tally.h"
 #include "replica/ledger/ledger.h"
@@ -71,6 +72,7 @@ void Ledger::KeepLateCompletion(const Settle& settle, Claim& claim, const Stamp&
   const bool final = settle.state() == COMPLETED || settle.state() == TERMINAL_FAILURE;
   if (answer.winner.empty() || !final || settle.fence() != claim.fence() || claim.has_outcome())
     return;
+  Reached("a claim was superseded while its completion was on the way");
   Slot& slot = *tables_.FindSlot(settle.hash());
   const Claim& winner = *FindClaim(slot, answer.winner);
   Conflict conflict = About(slot, settle.hash(), claim, LATE_COMPLETION, stamp.now_ms);
