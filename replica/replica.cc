@@ -265,6 +265,17 @@ void Replica::Read(std::function<void(Tables&)> read, std::function<void()> fail
   });
 }
 
+void Replica::ChangePolicy(const RoutePolicy& policy, bool remove, Done done) {
+  Command command;
+  *command.mutable_set_policy()->mutable_policy() = policy;
+  command.mutable_set_policy()->set_remove(remove);
+  Submit(std::move(command), [this, policy, remove, done = std::move(done)](const Answer& answer) {
+    if (answer.kind == Answer::Kind::kDone)
+      remove ? policies_.Remove(policy) : policies_.Set(policy);
+    done(answer);
+  });
+}
+
 void Replica::MakeDurable() {
   commit_.WhenAllDurable([](Durable) {});
 }

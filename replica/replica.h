@@ -68,6 +68,9 @@ class Replica {
   /// was acknowledged anywhere, and fails where the leader cannot be asked.
   void ReadAbout(std::string_view run_id, std::function<void(Tables&)> read,
                  std::function<void()> failed);
+  /// Sets the policy for its tenant and route, or removes what was set, at run time. It is in force
+  /// when `done` gets kDone, and after every restart.
+  void ChangePolicy(const RoutePolicy& policy, bool remove, Done done);
   /// Sees to it that everything applied so far becomes durable, though no caller waits for it.
   void MakeDurable();
 
@@ -104,7 +107,10 @@ class Replica {
   bool ClockSafe();
   /// May this node promise anything? Empty, or why not.
   std::string Unready();
-  Policies& policies() { return policies_; }
+  const Policies& policies() const { return policies_; }
+  void SetConfiguredPolicies(std::vector<RoutePolicy> configured) {
+    policies_.SetConfigured(std::move(configured));
+  }
   const ClaimRules& rules() const { return ledger_.rules(); }
   std::int64_t NowMillis() { return clock_.NowMillis(); }
   Scheduler& scheduler() { return scheduler_; }

@@ -17,10 +17,13 @@ std::int64_t ShortestRetention(const Operations& operations) {
   return static_cast<std::int64_t>(shortest_ms);
 }
 
-bool MayBeReleased(const Operations& operations, const std::string& run_id, std::int64_t by_ms) {
+/// By its owner, or to make room for another request that the policy lets through.
+bool MayBeReleased(const Operations& operations, const Operation& known, std::int64_t by_ms) {
   return std::any_of(operations.begin(), operations.end(), [&](const Operation* operation) {
-    return operation->kind == Operation::Kind::kSettle && operation->run_id == run_id &&
-           operation->status == 0 && operation->invoked_ms <= by_ms;
+    if (operation->invoked_ms > by_ms) return false;
+    const bool released = operation->kind == Operation::Kind::kSettle &&
+                          operation->run_id == known.run_id && operation->status == 0;
+    return released || MayMakeRoom(*operation, known);
   });
 }
 
@@ -31,10 +34,10 @@ bool Settled(const Operation& operation) {
 
 /// What is wrong with the answer of `later` after `known` was acknowledged; empty: nothing.
 std::string Missing(const Operation& known, const Operation& later) {
-  const bool settle = later.kind == Operation::Kind::kSettle;
-  if (later.answer == Operation::Answer::kNotFound && (!settle || later.run_id == known.run_id))
+  if (later.answer == Operation::Answer::kNotFound &&
+      (!NamesItsRun(later) || later.run_id == known.run_id))
     return "found nothing";
-  if (settle || !ShowsFence(later)) return "";
+  if (later.kind == Operation::Kind::kSettle || !ShowsFence(later)) return "";
   const std::string shown = "fence " + std::to_string(later.fence);
   if (later.fence < known.fence) return "knew only " + shown;
   if (later.run_id != known.run_id) return "had the key under " + shown;
@@ -56,7 +59,7 @@ Violations CheckAcknowledged(const History& history) {
             later->returned_ms >= known->invoked_ms + retention_ms)
           continue;
         const std::string what = Missing(*known, *later);
-        if (what.empty() || MayBeReleased(operations, known->run_id, later->returned_ms)) continue;
+        if (what.empty() || MayBeReleased(operations, *known, later->returned_ms)) continue;
         violations.push_back({"acknowledged",
                               Describe(*later) + " " + what + " though #" +
                                   std::to_string(known->id) + " run " + known->run_id +

@@ -58,8 +58,11 @@ class AnswersOfKey {
         facts->second.home.empty())
       return;
     const bool same = facts->second.body == operation.body;
-    if (!same && (IsReplay(operation) || IsGrant(operation)))
+    const bool lets_through = operation.mismatch != Operation::Mismatch::kReject;
+    if (!same && ((IsReplay(operation) && !lets_through) || IsGrant(operation)))
       Say(operation, "gave a caller what belongs to another request");
+    if (lets_through && operation.answer == Operation::Answer::kMismatch)
+      Say(operation, "refused another request, which the policy lets through");
     if (same && operation.answer == Operation::Answer::kMismatch)
       Say(operation, "refused the very request that the key belongs to");
   }

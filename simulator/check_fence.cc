@@ -32,8 +32,7 @@ Violations CheckFence(const History& history) {
   };
   for (const auto& [key, story] : StoriesOf(history)) {
     for (const Operation* settle : story.operations) {
-      if (settle->kind != Operation::Kind::kSettle || settle->answer != Operation::Answer::kDone)
-        continue;
+      if (!NamesItsRun(*settle) || settle->answer != Operation::Answer::kDone) continue;
       const RunFacts& facts = story.runs.at(settle->run_id);
       if (!settle->strict && !facts.home.empty() && facts.home != settle->region)
         say(*settle, "was settled away from " + facts.home);

@@ -39,9 +39,9 @@ void CheckSlot(const std::vector<const Operation*>& operations, Violations& viol
     if (IsGrant(*operation) &&
         (!given.insert(operation->fence).second || operation->fence <= known))
       say(*operation, "was given fence");
-    if (operation->kind == Operation::Kind::kSettle &&
-        operation->answer == Operation::Answer::kDone && operation->fence < known)
-      say(*operation, "was settled under fence");
+    if (NamesItsRun(*operation) && operation->answer == Operation::Answer::kDone &&
+        operation->fence < known)
+      say(*operation, "was settled or renewed under fence");
   }
 }
 

@@ -30,10 +30,14 @@ std::string Missing(const Operation& told, const Claim* claim) {
 Violations CheckKept(Cluster& cluster, const History& history, std::int64_t now_ms) {
   Violations violations;
   std::set<std::string> over;
+  std::set<const Operation*> gave_way;
   for (const auto& [key, story] : StoriesOf(history)) {
-    for (const Operation* operation : story.operations)
+    for (const Operation* operation : story.operations) {
       if (operation->kind == Operation::Kind::kSettle && operation->status == 0)
         over.insert(operation->run_id);
+      for (const Operation* known : story.operations)
+        if (MayMakeRoom(*operation, *known)) gave_way.insert(known);
+    }
     for (const auto& [run_id, facts] : story.runs)
       if (facts.kept_until_ms >= 0 && facts.kept_until_ms <= now_ms) over.insert(run_id);
   }
@@ -44,7 +48,9 @@ Violations CheckKept(Cluster& cluster, const History& history, std::int64_t now_
       const bool abandoned =
           told.retention_ms > 0 &&
           now_ms >= told.invoked_ms + static_cast<std::int64_t>(told.retention_ms);
-      if (!told.strict || !acknowledged || abandoned || over.count(told.run_id)) continue;
+      if (!told.strict || !acknowledged || abandoned || over.count(told.run_id) ||
+          gave_way.count(&told))
+        continue;
       if (const std::string missing = Missing(told, ClaimOf(slots, told)); !missing.empty())
         violations.push_back(
             {"kept", Describe(told) + " " + missing + " in " + region, told.returned_ms});

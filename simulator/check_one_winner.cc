@@ -28,7 +28,7 @@ bool MayBeOver(const StoryOfKey& story, const Operation& owner, std::int64_t by_
 
 void CheckPair(const StoryOfKey& story, const Operation& first, const Operation& second,
                Violations& violations) {
-  if (first.answer == Operation::Answer::kDone) return;  // over at once: CheckExpiry
+  if (IsGrant(first) && first.answer == Operation::Answer::kDone) return;  // CheckExpiry
   if (second.returned_ms >= first.invoked_ms + SurelyHeldMillis(first)) return;
   if (MayBeOver(story, first, second.returned_ms)) return;
   violations.push_back(
@@ -48,9 +48,12 @@ Violations CheckOneWinner(const History& history) {
       if (!given.emplace(one->run_id, one->fence, one->strict ? 0 : one->life).second)
         violations.push_back(
             {"one-winner", Describe(*one) + " was given a fence twice", one->returned_ms});
+    }
+    for (const Operation* owner : story.operations) {
+      if (!IsGrant(*owner) && !IsRenewal(*owner)) continue;
       for (const Operation* other : story.operations)
-        if (IsGrant(*other) && IsSameMemory(*other, *one) && one->fence < other->fence)
-          CheckPair(story, *one, *other, violations);
+        if (IsGrant(*other) && IsSameMemory(*other, *owner) && owner->fence < other->fence)
+          CheckPair(story, *owner, *other, violations);
     }
   }
   return violations;

@@ -190,11 +190,20 @@ void Cluster::Heal() {
   network_.MendAll();
 }
 
-void Cluster::Submit(const std::string& region, Command command, Replica::Done done) {
+void Cluster::Submit(const std::string& region, Command command, Replica::Done done,
+                     std::int64_t wait_ms) {
   Node& node = nodes_.at(region);
   Check(node.replica != nullptr, "only a region that is up hears callers");
-  node.scheduler->Post([&node, command = std::move(command), done = std::move(done)] {
-    node.replica->Submit(command, done);
+  node.scheduler->Post([&node, command = std::move(command), done = std::move(done), wait_ms] {
+    node.replica->SubmitOrWait(command, wait_ms, done);
+  });
+}
+
+void Cluster::ChangePolicy(const std::string& region, RoutePolicy policy, Replica::Done done) {
+  Node& node = nodes_.at(region);
+  Check(node.replica != nullptr, "only a region that is up hears administrators");
+  node.scheduler->Post([&node, policy = std::move(policy), done = std::move(done)] {
+    node.replica->ChangePolicy(policy, policy.mismatch() == REJECT, done);
   });
 }
 

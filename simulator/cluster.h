@@ -106,8 +106,12 @@ class Cluster {
   /// Called when a directory has been replaced.
   std::function<void(const std::string& region)> on_replaced;
 
-  /// Sends a command to a region; `done` gets nothing when the process dies first.
-  void Submit(const std::string& region, Command command, Replica::Done done);
+  /// Sends a command to a region, and waits there for so long while somebody is on it; `done` gets
+  /// nothing when the process dies first.
+  void Submit(const std::string& region, Command command, Replica::Done done,
+              std::int64_t wait_ms = 0);
+  /// Changes a policy of a region at run time, likewise.
+  void ChangePolicy(const std::string& region, RoutePolicy policy, Replica::Done done);
 
   /// Reads what the run's domain holds of it, like Replica::ReadAbout; neither is called when the
   /// process dies first.

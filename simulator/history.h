@@ -10,7 +10,13 @@ namespace once {
 
 /// One call of one caller and the answer it got. Times are milliseconds since the start of the run.
 struct Operation {
-  enum class Kind { kBegin, kSettle, kLookUp };
+  enum class Kind {
+    kBegin,
+    kSettle,
+    kLookUp,
+    kRenew,   // of a lease, by its owner
+    kPolicy,  // an administrator says how a tenant's differing bodies are met
+  };
   enum class Answer {
     kNone,  // the caller never heard: the process died, or it gave up
     kExecute,
@@ -23,11 +29,12 @@ struct Operation {
     kFull,
     kUnavailable,
   };
+  enum class Mismatch { kReject, kObserve, kOff };
   std::uint64_t id = 0;
   Kind kind = Kind::kBegin;
   std::string region;
   std::string tenant;
-  std::string key;
+  std::string key;         // empty: of a policy
   std::uint64_t body = 0;  // what the request says; equal bodies have equal fingerprints
   std::int64_t invoked_ms = 0;
   std::int64_t returned_ms = -1;  // -1 with kNone
@@ -36,11 +43,13 @@ struct Operation {
   std::uint64_t fence = 0;
   std::uint32_t status = 0;  // of a settled or replayed outcome
   std::string answer_body;
-  std::uint64_t retention_ms = 0;  // asked for by a begin; 0: never expires, or not known
-  std::uint64_t lease_ms = 0;      // asked for by a begin
-  std::uint32_t life = 0;          // how often the region's directory had been lost by then
-  bool strict = false;             // the slot is replicated by the strict group
-  bool lost = false;               // acknowledged, and gone with a directory before a peer had it
+  std::uint64_t retention_ms = 0;         // asked for by a begin; 0: never expires, or not known
+  std::uint64_t lease_ms = 0;             // asked for by a begin or a renewal
+  std::int64_t wait_ms = 0;               // how long a begin waits while somebody is on it
+  Mismatch mismatch = Mismatch::kReject;  // in force at a begin, or asked for by a policy
+  std::uint32_t life = 0;                 // how often the region's directory had been lost by then
+  bool strict = false;                    // the slot is replicated by the strict group
+  bool lost = false;  // acknowledged, and gone with a directory before a peer had it
 };
 
 /// A stretch of time in which something was wrong on purpose.

@@ -12,7 +12,9 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::array<std::string_view, 3> kKindWords = {"begin", "settle", "look-up"};
+constexpr std::array<std::string_view, 5> kKindWords = {"begin", "settle", "look-up", "renew",
+                                                        "policy"};
+constexpr std::array<std::string_view, 3> kMismatchWords = {"reject", "observe", "off"};
 constexpr std::array<std::string_view, 10> kAnswerWords = {
     "none", "execute",     "replay",    "in-flight", "mismatch",
     "done", "stale-fence", "not-found", "full",      "unavailable"};
@@ -75,6 +77,9 @@ Operation ReadOperation(const json::object& line) {
   operation.answer_body = JsonText(line, "answerBody");
   operation.retention_ms = Figure<std::uint64_t>(line, "retentionMs");
   operation.lease_ms = Figure<std::uint64_t>(line, "leaseMs");
+  operation.wait_ms = Figure<std::int64_t>(line, "waitMs");
+  if (line.contains("mismatch"))
+    operation.mismatch = Word<Operation::Mismatch>(kMismatchWords, JsonText(line, "mismatch"));
   operation.strict = Flag(line, "strict");
   operation.life = Figure<std::uint32_t>(line, "life");
   operation.lost = Flag(line, "lost");

@@ -140,8 +140,10 @@ class SlotOrder {
     if (ShowsFence(operation) && operation.run_id != fence->run_id)
       return Say(operation, "has fence " + std::to_string(fence->number) + ", and run " +
                                 std::string(fence->run_id) + " has it too");
-    if (operation.kind == Kind::kSettle) {
-      if (operation.run_id == fence->run_id) PlaceSettle(operation, *fence);
+    if (NamesItsRun(operation)) {
+      if (operation.run_id != fence->run_id) return;
+      operation.kind == Kind::kSettle ? PlaceSettle(operation, *fence)
+                                      : PlaceRenewal(operation, *fence);
     } else {
       PlaceBegin(operation, *fence);
     }
@@ -182,6 +184,19 @@ class SlotOrder {
         NotBefore(operation, fence, kClosed);
         if (TakenUp(fence)) NotAfter(operation, (&fence)[1], kClaimed);
         return;
+      case Heard::kStaleFence:
+        return NotBefore(operation, fence, kClosed);
+      case Heard::kNotFound:
+        return NotBefore(operation, LastOfRun(fence), kGone);
+      default:
+        return;
+    }
+  }
+
+  void PlaceRenewal(const Operation& operation, Fence& fence) {
+    switch (operation.answer) {
+      case Heard::kDone:
+        return See(operation, fence, kClaimed, kClaimed);
       case Heard::kStaleFence:
         return NotBefore(operation, fence, kClosed);
       case Heard::kNotFound:

@@ -5,7 +5,7 @@
 // lapsed), then gone (expired, released, abandoned; at any moment: how long it must stay is for
 // checks over times). A begin that is told to execute makes a claim under a higher fence: of a new
 // run, after which the old one never comes back, or of the same run unless that has come to a final
-// answer or was released. A settle is accepted only while its own fence is claimed.
+// answer or was released. A settle or a renewal is accepted only while its own fence is claimed.
 //
 // Fences order all states of a slot, so no search is needed. For every state there is an earliest
 // moment, when a call that made it or that still saw an earlier one was invoked, and a latest one,

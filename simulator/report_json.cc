@@ -35,6 +35,8 @@ json::object Json(const Operation& operation) {
           {"answerBody", Utf8(operation.answer_body)},
           {"retentionMs", operation.retention_ms},
           {"leaseMs", operation.lease_ms},
+          {"waitMs", operation.wait_ms},
+          {"mismatch", Word(operation.mismatch)},
           {"strict", operation.strict},
           {"life", operation.life},
           {"lost", operation.lost}};

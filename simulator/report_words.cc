@@ -42,6 +42,22 @@ std::string_view Word(Operation::Kind kind) {
       return "settle";
     case Operation::Kind::kLookUp:
       return "look-up";
+    case Operation::Kind::kRenew:
+      return "renew";
+    case Operation::Kind::kPolicy:
+      return "policy";
+  }
+  return "unknown";
+}
+
+std::string_view Word(Operation::Mismatch mismatch) {
+  switch (mismatch) {
+    case Operation::Mismatch::kReject:
+      return "reject";
+    case Operation::Mismatch::kObserve:
+      return "observe";
+    case Operation::Mismatch::kOff:
+      return "off";
   }
   return "unknown";
 }

@@ -12,7 +12,8 @@
 namespace once {
 
 inline constexpr std::array kOperationKinds = {Operation::Kind::kBegin, Operation::Kind::kSettle,
-                                               Operation::Kind::kLookUp};
+                                               Operation::Kind::kLookUp, Operation::Kind::kRenew,
+                                               Operation::Kind::kPolicy};
 inline constexpr std::array kAnswers = {
     Operation::Answer::kExecute,  Operation::Answer::kReplay,   Operation::Answer::kDone,
     Operation::Answer::kInFlight, Operation::Answer::kMismatch, Operation::Answer::kStaleFence,
@@ -27,6 +28,7 @@ inline constexpr std::array kFaultKinds = {
 
 /// The kebab-case names of the files, as in "look-up" or "stale-fence".
 std::string_view Word(Operation::Kind kind);
+std::string_view Word(Operation::Mismatch mismatch);
 std::string_view Word(Operation::Answer answer);
 std::string_view Word(Fault::Kind kind);
 

@@ -36,6 +36,9 @@ Fields WorkloadFields(WorkloadOptions& w) {
           {"terminal_percent", Into(w.terminal_percent)},
           {"release_percent", Into(w.release_percent)},
           {"stray_settle_percent", Into(w.stray_settle_percent)},
+          {"renew_percent", Into(w.renew_percent)},
+          {"wait_percent", Into(w.wait_percent)},
+          {"policy_changes", Into(w.policy_changes)},
           {"late_retry_percent", Into(w.late_retry_percent)},
           {"look_up_percent", Into(w.look_up_percent)},
           {"lease_ms", Into(w.lease_ms)}};

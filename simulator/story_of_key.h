@@ -46,6 +46,14 @@ inline bool IsGrant(const Operation& operation) {
          (operation.answer == Operation::Answer::kExecute ||
           operation.answer == Operation::Answer::kDone);
 }
+/// The caller's lease goes on.
+inline bool IsRenewal(const Operation& operation) {
+  return operation.kind == Operation::Kind::kRenew && operation.answer == Operation::Answer::kDone;
+}
+/// The call names the claim that it is about, and is refused when that is not there.
+inline bool NamesItsRun(const Operation& operation) {
+  return operation.kind == Operation::Kind::kSettle || operation.kind == Operation::Kind::kRenew;
+}
 inline bool IsReplay(const Operation& operation) {
   return operation.kind == Operation::Kind::kBegin &&
          operation.answer == Operation::Answer::kReplay;
@@ -54,6 +62,13 @@ inline bool IsAcceptedSettle(const Operation& operation) {
   return operation.kind == Operation::Kind::kSettle &&
          (operation.answer == Operation::Answer::kDone ||
           operation.answer == Operation::Answer::kReplay);
+}
+
+/// The policy lets the begin through beside the known claim of another request, which is released
+/// for that where it is open.
+inline bool MayMakeRoom(const Operation& begin, const Operation& known) {
+  return begin.kind == Operation::Kind::kBegin && begin.body != known.body &&
+         begin.mismatch != Operation::Mismatch::kReject && !IsFinalStatus(known.status);
 }
 
 /// The answer says that its run had the slot under its fence.
@@ -66,7 +81,7 @@ inline bool ShowsFence(const Operation& operation) {
     case Operation::Answer::kExecute:
     case Operation::Answer::kInFlight:
     case Operation::Answer::kMismatch:
-      return operation.kind != Operation::Kind::kSettle;
+      return !NamesItsRun(operation);
     default:
       return false;
   }

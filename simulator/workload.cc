@@ -14,6 +14,10 @@ namespace {
 constexpr std::int64_t kPatienceMs = 3000;  // a caller gives up after this
 constexpr std::uint64_t kDayMs = 24ull * 3600 * 1000;
 constexpr const char* kRunEndpoint = "POST /v1/runs";
+constexpr const char* kEndpoint = "POST /pay";  // of BeginCommand
+static_assert(static_cast<int>(Operation::Mismatch::kReject) == REJECT &&
+              static_cast<int>(Operation::Mismatch::kObserve) == OBSERVE &&
+              static_cast<int>(Operation::Mismatch::kOff) == OFF);
 // The admission of a kSecondTry fails once; that of a kReserved takes time, under a lease.
 enum Workflow { kNoop, kDelay, kAppend, kApproval, kSecondTry, kReserved };
 constexpr std::array<const char*, 6> kWorkflows = {"noop",     "delay", "append",
@@ -70,6 +74,11 @@ void NoteSlot(const Slot& slot, std::int64_t now_ms, Operation& heard) {
   heard.answer_body = last->outcome().body();
 }
 
+Begin& BeginIn(Command& command) {
+  return command.has_mutation() ? *command.mutable_mutation()->mutable_begin()
+                                : *command.mutable_begin();
+}
+
 ClaimState StateOf(std::uint32_t status) {
   if (status == 0) return RELEASED;
   if (status >= 500) return RETRYABLE;
@@ -113,6 +122,10 @@ void Workload::Start(std::int64_t duration_ms) {
   for (std::uint64_t i = 0; i < options_.calls; ++i)
     ScheduleCalls(
         static_cast<std::int64_t>(random_.Below(static_cast<std::uint64_t>(duration_ms))));
+  for (std::uint64_t i = 0; i < options_.policy_changes; ++i)
+    cluster_.time().After(
+        static_cast<std::int64_t>(random_.Below(static_cast<std::uint64_t>(duration_ms))),
+        [this] { ChangePolicy(); });
 }
 
 void Workload::ScheduleCalls(std::int64_t at_ms) {
@@ -185,17 +198,22 @@ void Workload::Send(std::size_t operation, const std::string& region, Command co
                     std::function<void(const Answer&)> hear, std::function<void()> unheard) {
   auto over = Await(std::move(unheard));
   if (!cluster_.IsUp(region)) return;
-  cluster_.Submit(
-      region, std::move(command),
-      [this, over = std::move(over), hear = std::move(hear), operation](const Answer& answer) {
-        if (!over()) return;
-        Operation& heard = history_.operations[operation];
-        heard.returned_ms = NowMillis();
-        heard.life = cluster_.life(heard.region);
-        heard.answer = AnswerHeard(answer.kind);
-        if (heard.kind == Operation::Kind::kBegin) Note(heard, answer);
-        hear(answer);
-      });
+  const std::int64_t wait_ms = history_.operations[operation].wait_ms;
+  cluster_.Submit(region, std::move(command), Heard(operation, std::move(over), std::move(hear)),
+                  wait_ms);
+}
+
+Replica::Done Workload::Heard(std::size_t operation, std::function<bool()> over,
+                              std::function<void(const Answer&)> hear) {
+  return [this, over = std::move(over), hear = std::move(hear), operation](const Answer& answer) {
+    if (!over()) return;
+    Operation& heard = history_.operations[operation];
+    heard.returned_ms = NowMillis();
+    heard.life = cluster_.life(heard.region);
+    heard.answer = AnswerHeard(answer.kind);
+    if (heard.kind == Operation::Kind::kBegin) Note(heard, answer);
+    hear(answer);
+  };
 }
 
 Operation Workload::About(Operation::Kind kind, const Call& call, const std::string& region) const {
@@ -215,11 +233,16 @@ void Workload::Begin(const Call& call) {
   if (stopped_ && !call.probe) return;
   Operation operation = About(Operation::Kind::kBegin, call, call.region);
   operation.lease_ms = options_.lease_ms;
+  if (!call.probe && Chance(options_.wait_percent))
+    operation.wait_ms = 100 + static_cast<std::int64_t>(random_.Below(2000));
+  operation.mismatch = MismatchIn(call.region, keys_[call.key]);
+  const auto mismatch = static_cast<MismatchPolicy>(operation.mismatch);
   const std::size_t at = Record(std::move(operation));
   auto command = commands_.find({call.key, call.body});
   if (command == commands_.end())
     command = commands_.emplace(std::pair(call.key, call.body), MakeCommand(call)).first;
   Command sent = command->second;
+  BeginIn(sent).set_mismatch(mismatch);
   if (call.probe && sent.has_mutation()) sent.mutable_mutation()->set_reserve_only(false);
   Send(
       at, call.region, std::move(sent),
@@ -286,7 +309,71 @@ void Workload::Execute(const Call& call, const Operation& owned, const std::stri
   }
   if (!call.probe && Chance(options_.stray_settle_percent)) ending.region = AnyRegion();
   ending.tries_left = 2;
+  if (!call.probe && Chance(options_.renew_percent))
+    return RenewLater(call, {ending, hash, owned.lease_ms, 1 + static_cast<int>(random_.Below(3)),
+                             random_.OneIn(3)});
   cluster_.time().After(work_ms, [this, call, ending] { End(call, ending); });
+}
+
+void Workload::RenewLater(const Call& call, Renewal renewal) {
+  const std::uint64_t percent = renewal.late ? 100 + random_.Below(80) : 30 + random_.Below(50);
+  const auto after_ms = static_cast<std::int64_t>(renewal.lease_ms * percent / 100);
+  cluster_.time().After(after_ms, [this, call, renewal = std::move(renewal)]() mutable {
+    if (renewal.times_left-- > 0 && !stopped_) return Renew(call, std::move(renewal));
+    End(call, renewal.ending);
+  });
+}
+
+// An owner that hears that it is none any more stops, or goes on and is late.
+void Workload::Renew(const Call& call, Renewal renewal) {
+  const Ending& ending = renewal.ending;
+  Command command;
+  once::Renew& renew = *command.mutable_renew();
+  renew.set_tenant(keys_[call.key].tenant);
+  renew.set_hash(renewal.hash);
+  renew.set_run_id(ending.run_id);
+  renew.set_fence(ending.fence);
+  if (random_.OneIn(2)) {
+    renewal.lease_ms = options_.lease_ms / 2 + random_.Below(options_.lease_ms / 2 + 1);
+    renew.set_lease_ms(renewal.lease_ms);
+  }
+  Operation operation = About(Operation::Kind::kRenew, call, ending.region);
+  operation.run_id = ending.run_id;
+  operation.fence = ending.fence;
+  operation.lease_ms = renewal.lease_ms;
+  const std::size_t at = Record(std::move(operation));
+  const bool gives_up = random_.OneIn(2);
+  Send(
+      at, ending.region, std::move(command),
+      [this, call, renewal, gives_up](const Answer& answer) {
+        const bool lost =
+            answer.kind == Answer::Kind::kStaleFence || answer.kind == Answer::Kind::kNotFound;
+        if (!lost || !gives_up) RenewLater(call, renewal);
+      },
+      [this, call, renewal] { RenewLater(call, renewal); });
+}
+
+void Workload::ChangePolicy() {
+  if (stopped_) return;
+  Operation operation;
+  operation.kind = Operation::Kind::kPolicy;
+  operation.region = AnyRegion();
+  operation.tenant = random_.OneIn(4) ? "globex" : "acme";
+  operation.mismatch = static_cast<Operation::Mismatch>(random_.Below(3));
+  RoutePolicy policy;
+  policy.set_tenant(operation.tenant);
+  policy.set_mismatch(static_cast<MismatchPolicy>(operation.mismatch));
+  const std::string region = operation.region;
+  const std::size_t at = Record(std::move(operation));
+  auto over = Await([] {});
+  if (!cluster_.IsUp(region)) return;
+  cluster_.ChangePolicy(region, policy, Heard(at, std::move(over), [](const Answer&) {}));
+}
+
+Operation::Mismatch Workload::MismatchIn(const std::string& region, const Key& key) {
+  if (!cluster_.IsUp(region)) return Operation::Mismatch::kReject;
+  return static_cast<Operation::Mismatch>(
+      cluster_.replica(region).policies().For(key.tenant, key.run ? kRunEndpoint : kEndpoint));
 }
 
 // The node's own second step, which it takes once or, when it dies before, never.

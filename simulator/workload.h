@@ -61,6 +61,14 @@ class Workload {
     bool admission = false;  // the second step of one that takes time
     int tries_left = 0;      // of the owner, who knows that it may settle twice
   };
+  /// Work that takes longer than its lease: renewals, then the ending.
+  struct Renewal {
+    Ending ending;
+    std::string hash;
+    std::uint64_t lease_ms = 0;  // of the last one
+    int times_left = 0;
+    bool late = false;  // each when the lease is over, and another may have taken up the key
+  };
 
   void ScheduleCalls(std::int64_t at_ms);
   void Begin(const Call& call);
@@ -69,6 +77,10 @@ class Workload {
   void Admit(const Call& call, const Operation& reserved);
   void End(const Call& call, const Ending& ending);
   static Ending EndingOf(const Operation& owned, std::uint32_t status);
+  void RenewLater(const Call& call, Renewal renewal);
+  void Renew(const Call& call, Renewal renewal);
+  void ChangePolicy();
+  Operation::Mismatch MismatchIn(const std::string& region, const Key& key);
   std::int64_t WorkMillis(const Call& call);
   /// Reads the claim in some region, later.
   void LookUpLater(const Call& call, const Operation& begun, const std::string& hash);
@@ -85,6 +97,9 @@ class Workload {
   /// `unheard` runs in that case.
   void Send(std::size_t operation, const std::string& region, Command command,
             std::function<void(const Answer&)> hear, std::function<void()> unheard);
+  /// Writes down what the caller hears, if it still waits.
+  Replica::Done Heard(std::size_t operation, std::function<bool()> over,
+                      std::function<void(const Answer&)> hear);
   std::size_t Record(Operation operation);
   std::int64_t NowMillis() const;
   std::string AnyRegion();

@@ -63,7 +63,7 @@ Api::Api(Replica& replica, const Config& config, Credentials credentials, Metric
 
 void Api::Reload(Credentials credentials, std::vector<RoutePolicy> policies) {
   credentials_ = std::move(credentials);
-  replica_.policies().SetConfigured(std::move(policies));
+  replica_.SetConfiguredPolicies(std::move(policies));
   CloseStreams();
 }
 

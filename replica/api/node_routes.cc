@@ -219,16 +219,9 @@ void Api::DeletePolicy(Call& call) {
 }
 
 void Api::ChangePolicy(Call& call, const RoutePolicy& policy, bool remove) {
-  Command command;
-  *command.mutable_set_policy()->mutable_policy() = policy;
-  command.mutable_set_policy()->set_remove(remove);
-  replica_.Submit(std::move(command), [this, policy, remove, respond = call.respond,
-                                       as_problem = call.as_problem](const Answer& answer) {
+  replica_.ChangePolicy(policy, remove, [this, policy, remove, respond = call.respond,
+                                         as_problem = call.as_problem](const Answer& answer) {
     if (answer.kind != Answer::Kind::kDone) return respond(Refusal(answer, as_problem, false));
-    if (remove)
-      replica_.policies().Remove(policy);
-    else
-      replica_.policies().Set(policy);
     log_(Severity::kInfo, "policy-changed",
          "tenant=" + policy.tenant() + " route=" + policy.route() +
              " mismatch=" + (remove ? "removed" : PolicyName(policy.mismatch())));
