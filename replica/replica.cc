@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "conflict/mutation.h"
+#include "conflict/probe.h"
 #include "replica/strict/strict_group.h"
 
 namespace once {
@@ -76,7 +78,8 @@ Replica::Replica(World world, const Config& config, Metrics& metrics)
       ledger_(tables_, OptionsFor(config), clock_.NowMillis()),
       commit_(tables_, world.store, scheduler_),
       waiters_(scheduler_),
-      policies_(config.policies, tables_.Policies()),
+      policies_(config.policies,
+                MutationOn("policies-forgotten") ? std::vector<RoutePolicy>() : tables_.Policies()),
       waiters_max_(config.limits.waiters_max),
       waiting_bytes_max_(config.limits.waiting_bytes_max),
       strict_routes_(config.strict_routes) {}
@@ -288,7 +291,8 @@ void Replica::ReadAbout(std::string_view run_id, std::function<void(Tables&)> re
 }
 
 void Replica::Settled(const Answer& answer) {
-  for (const std::string& slot : answer.woken) waiters_.Wake(slot);
+  for (const std::string& slot : answer.woken)
+    if (!MutationOn("nobody-woken")) waiters_.Wake(slot);
   if (answer.expired) metrics_.Expired(answer.expired);
   if (answer.evicted) metrics_.Evicted(answer.evicted);
   for (const std::string& region : answer.collided) metrics_.Collision(region);

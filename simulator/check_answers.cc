@@ -68,7 +68,8 @@ class AnswersOfKey {
   }
 
   void CheckOrder(const Operation& earlier, const Operation& later) {
-    if (!Tells(earlier) || earlier.run_id == later.run_id) return;
+    if (!Tells(earlier) || earlier.lost) return;
+    if (earlier.run_id == later.run_id && later.answer != Operation::Answer::kInFlight) return;
     if (WasSettledInTwoLives(earlier.run_id)) return;  // as the first says, once it is known
     const RunFacts& was = story_.runs.at(earlier.run_id);
     // Windows of two generations are told apart to within the skew bound.
@@ -80,6 +81,8 @@ class AnswersOfKey {
       if (!yields && !lower)
         Say(later, "answered with another run than " + earlier.run_id + ", which had not lost");
     }
+    if (later.kind == Operation::Kind::kBegin && later.answer == Operation::Answer::kInFlight)
+      Say(later, "was told that somebody is on it after the answer of " + earlier.run_id);
     const bool completes = later.kind == Operation::Kind::kSettle &&
                            later.answer == Operation::Answer::kDone && IsSuccess(later.status);
     if (completes && IsSuccess(earlier.status))

@@ -49,13 +49,20 @@ void NoteLost(const Holdings& left, History& history) {
       });
 }
 
+void NoteEvicted(const std::string& region, const Slots& left, History& history) {
+  for (Operation& operation : history.operations)
+    if ((IsAcknowledged(operation) || IsReplay(operation)) && operation.region == region &&
+        !ClaimOf(left, operation))
+      operation.lost = true;
+}
+
 Violations CheckDurability(const History& history, const Holdings& holdings, std::int64_t now_ms,
                            std::int64_t grace_ms) {
   Violations violations;
-  std::set<std::string> released;
+  std::map<std::string, std::int64_t> released_ms;
   for (const Operation& operation : history.operations)
     if (operation.kind == Operation::Kind::kSettle && operation.status == 0)
-      released.insert(operation.run_id);
+      released_ms.try_emplace(operation.run_id, operation.invoked_ms);
   const std::map<std::string, std::uint32_t> first_ends = FirstEnds(history);
   for (const Operation& operation : history.operations) {
     const auto home = holdings.find(operation.region);
@@ -65,10 +72,13 @@ Violations CheckDurability(const History& history, const Holdings& holdings, std
     const auto first_end = first_ends.find(operation.run_id);
     if (first_end != first_ends.end() && first_end->second != operation.life) continue;
     const Claim* claim = ClaimOf(home->second, operation);
-    const std::int64_t kept_ms =
-        released.count(operation.run_id) ? 0 : static_cast<std::int64_t>(operation.retention_ms);
-    const bool forgotten =
-        !claim && operation.retention_ms > 0 && now_ms >= operation.invoked_ms + kept_ms + grace_ms;
+    const auto released = released_ms.find(operation.run_id);
+    const bool ends = operation.retention_ms > 0 || released != released_ms.end();
+    const std::int64_t end_ms =
+        released != released_ms.end()
+            ? released->second
+            : operation.invoked_ms + static_cast<std::int64_t>(operation.retention_ms);
+    const bool forgotten = !claim && ends && now_ms >= end_ms + grace_ms;
     if (const std::string lost = Lost(operation, claim); !lost.empty() && !forgotten)
       violations.push_back({"durability", Describe(operation) + " " + lost, operation.returned_ms});
   }

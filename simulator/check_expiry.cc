@@ -12,7 +12,7 @@ Violations CheckExpiry(const History& history) {
     for (const Operation* said : story.operations) {
       const bool tells = IsReplay(*said) || IsAcceptedSettle(*said) ||
                          (IsGrant(*said) && said->answer == Operation::Answer::kDone);
-      if (!tells || !IsFinalStatus(said->status)) continue;
+      if (!tells || !IsFinalStatus(said->status) || said->lost) continue;
       const std::int64_t kept_until_ms = story.runs.at(said->run_id).kept_until_ms;
       for (const Operation* grant : story.operations) {
         if (!IsGrant(*grant) || !IsSameMemory(*grant, *said)) continue;

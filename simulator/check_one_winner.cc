@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <set>
 #include <string>
 #include <tuple>
@@ -26,6 +27,15 @@ bool MayBeOver(const StoryOfKey& story, const Operation& owner, std::int64_t by_
   return false;
 }
 
+// A claim that came back with its directory may have met one that was admitted meanwhile: both have
+// an owner then.
+bool WasGrantedHere(const StoryOfKey& story, const Operation& renewal) {
+  return std::any_of(story.operations.begin(), story.operations.end(), [&](const Operation* grant) {
+    return IsGrant(*grant) && grant->run_id == renewal.run_id && grant->fence == renewal.fence &&
+           IsSameMemory(*grant, renewal);
+  });
+}
+
 void CheckPair(const StoryOfKey& story, const Operation& first, const Operation& second,
                Violations& violations) {
   if (IsGrant(first) && first.answer == Operation::Answer::kDone) return;  // CheckExpiry
@@ -50,7 +60,7 @@ Violations CheckOneWinner(const History& history) {
             {"one-winner", Describe(*one) + " was given a fence twice", one->returned_ms});
     }
     for (const Operation* owner : story.operations) {
-      if (!IsGrant(*owner) && !IsRenewal(*owner)) continue;
+      if (!IsGrant(*owner) && !(IsRenewal(*owner) && WasGrantedHere(story, *owner))) continue;
       for (const Operation* other : story.operations)
         if (IsGrant(*other) && IsSameMemory(*other, *owner) && owner->fence < other->fence)
           CheckPair(story, *owner, *other, violations);

@@ -35,6 +35,11 @@ Violations CheckZombie(const History& history);
 /// While its wall clock is off by more than the bound a node admits nothing new of its own.
 Violations CheckClock(const History& history);
 
+/// Whoever waits while somebody is on it is answered when that one is done.
+Violations CheckWaiting(const History& history);
+/// A begin meets the policy that was last set at run time in its region, also after restarts.
+Violations CheckPolicies(const History& history);
+
 /// The recorded losers are those that callers can tell: each once, by its home, to a lower run of
 /// the same key. One whose home has answered with another run while it was to be kept is recorded.
 /// Presumes that records were taken after the last call. Not judged: losers whose loss no caller
@@ -53,6 +58,8 @@ Violations CheckAcknowledged(const History& history);
 /// Strict mode: what was acknowledged is in the end in every region's state until it is over.
 Violations CheckKept(Cluster& cluster, const History& history, std::int64_t now_ms);
 
+/// After the region evicted slots: marks what was acknowledged and went with them.
+void NoteEvicted(const std::string& region, const Slots& left, History& history);
 /// After a directory was replaced: marks what was acknowledged and is in none of those left. One
 /// that had been set aside may bring something back.
 void NoteLost(const Holdings& left, History& history);
@@ -75,6 +82,12 @@ Violations CheckDrained(Cluster& cluster, const std::set<std::string>& started_a
 
 /// A copy of the region's directory does not start, under its own name or another's.
 Violations CheckClone(const Cluster& cluster, const std::string& region);
+
+/// At any time: a store does not grow beyond its size bound by what callers ask of it.
+Violations CheckSizes(Cluster& cluster);
+/// Nobody was refused for want of room where there was some, and no slot grew beyond what a region
+/// may add to it.
+Violations CheckRoom(const Cluster& cluster, const Holdings& holdings, const History& history);
 
 /// At any time: slots in memory keep to their bound, and the strict log is cut when it has twice
 /// what is kept.

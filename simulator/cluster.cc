@@ -63,6 +63,8 @@ void Cluster::Restart(const std::string& region) {
   config.forget_grace_ms = options_.forget_grace_ms;
   config.hot_bytes_max = options_.hot_bytes_max;
   config.slots_max = options_.slots_max;
+  config.slot_bytes_max = options_.slot_bytes_max;
+  config.evict_oldest = options_.evict_oldest;
   config.strict_routes = node.other_routes.value_or(options_.strict_routes);
   config.strict_log_entries = options_.strict_log_entries;
   config.strict_append_bytes = options_.strict_append_bytes;
@@ -194,8 +196,12 @@ void Cluster::Submit(const std::string& region, Command command, Replica::Done d
                      std::int64_t wait_ms) {
   Node& node = nodes_.at(region);
   Check(node.replica != nullptr, "only a region that is up hears callers");
-  node.scheduler->Post([&node, command = std::move(command), done = std::move(done), wait_ms] {
-    node.replica->SubmitOrWait(command, wait_ms, done);
+  const auto heard = [this, region, done = std::move(done)](const Answer& answer) {
+    if (answer.evicted > 0 && on_evicted) on_evicted(region);
+    done(answer);
+  };
+  node.scheduler->Post([&node, command = std::move(command), heard, wait_ms] {
+    node.replica->SubmitOrWait(command, wait_ms, heard);
   });
 }
 

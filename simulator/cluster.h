@@ -30,6 +30,8 @@ struct ClusterOptions {
   std::int64_t forget_grace_ms = 7ll * 24 * 3600 * 1000;
   std::size_t hot_bytes_max = Config().hot_bytes_max;
   std::uint64_t slots_max = Config().slots_max;
+  std::uint64_t slot_bytes_max = Config().slot_bytes_max;
+  bool evict_oldest = false;               // one region only
   std::vector<StrictRoute> strict_routes;  // none: there is no strict group
   std::uint64_t strict_log_entries = 4096;
   std::uint64_t strict_append_bytes = 256 << 10;
@@ -103,6 +105,8 @@ class Cluster {
   std::function<void(const std::string& region)> on_restart;
   /// Called whenever a region that is up has done something.
   std::function<void(const std::string& region)> on_step;
+  /// Called when a region has evicted slots, and that is on its disk.
+  std::function<void(const std::string& region)> on_evicted;
   /// Called when a directory has been replaced.
   std::function<void(const std::string& region)> on_replaced;
 

@@ -49,7 +49,9 @@ struct Operation {
   Mismatch mismatch = Mismatch::kReject;  // in force at a begin, or asked for by a policy
   std::uint32_t life = 0;                 // how often the region's directory had been lost by then
   bool strict = false;                    // the slot is replicated by the strict group
-  bool lost = false;  // acknowledged, and gone with a directory before a peer had it
+  /// Acknowledged, and gone: with a directory before a peer had it, or evicted.
+  bool lost = false;
+  bool room = false;  // there seemed to be some in the store, all the time
 };
 
 /// A stretch of time in which something was wrong on purpose.

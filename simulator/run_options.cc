@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "replica/env/random.h"
+#include "replica/limits.h"
 
 namespace once {
 namespace {
@@ -175,6 +176,25 @@ void DrawStrict(Random& random, RunOptions& options) {
   FitPieces(options);
 }
 
+// Stores at their size bound: a new key is refused, or, in a region that stands alone and may
+// forget, what ends first goes. And a caller that gives one key back more often than a slot holds.
+void DrawBounds(Random& random, RunOptions& options) {
+  ClusterOptions& cluster = options.cluster;
+  const std::uint64_t keys = options.workload.keys;
+  if (random.OneIn(60)) options.workload.give_back_times = kSlotClaimsMax + 20;
+  const bool alone = !options.strict && random.OneIn(16);
+  if (alone) {
+    cluster.regions = {"us"};
+    cluster.forget_grace_ms = 0;
+    cluster.evict_oldest = random.OneIn(2);
+  }
+  if (!alone && !random.OneIn(8)) return;
+  if (random.OneIn(3))
+    cluster.slot_bytes_max = 200 * (1 + random.Below(keys));
+  else
+    cluster.slots_max = 1 + random.Below(keys);
+}
+
 }  // namespace
 
 RunOptions DrawOptions(std::uint64_t seed, bool strict) {
@@ -204,6 +224,11 @@ RunOptions DrawOptions(std::uint64_t seed, bool strict) {
   Random clocks(seed ^ 0x0f1e2d3c4b5a6978u);
   const bool all_strict = strict && options.cluster.strict_routes.front().tenant == "*";
   if (all_strict) options.faults.start_ahead_gap_ms = Gap(clocks, 2, 4000, 10'000);
+  Random bodies(seed ^ 0x0a1b2c3d4e5f6078u);
+  options.workload.mismatch_percent = static_cast<std::uint32_t>(Between(bodies, 2, 16));
+  options.workload.policy_changes = bodies.Below(5);
+  Random bounds(seed ^ 0x5a4b3c2d1e0f9687u);
+  DrawBounds(bounds, options);
   LinkRules& links = options.faults.links;
   if (links.very_late_permille > 0 && random.OneIn(3))
     links.very_late_ms = Between(random, 1, 180) * 60'000;
@@ -230,6 +255,12 @@ std::vector<std::pair<std::string, std::string>> Describe(const RunOptions& opti
     say("append_bytes", options.cluster.strict_append_bytes);
     say("chunk_bytes", options.cluster.strict_chunk_bytes);
   }
+  const ClusterOptions standard;
+  if (options.cluster.slots_max != standard.slots_max) say("slots_max", options.cluster.slots_max);
+  if (options.cluster.slot_bytes_max != standard.slot_bytes_max)
+    say("slot_bytes_max", options.cluster.slot_bytes_max);
+  say("evict_oldest", options.cluster.evict_oldest);
+  say("give_back_times", options.workload.give_back_times);
   say("calls", options.workload.calls);
   say("keys", options.workload.keys);
   say("lease_ms", options.workload.lease_ms);

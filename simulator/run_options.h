@@ -31,6 +31,7 @@ struct WorkloadOptions {
   std::uint32_t stray_settle_percent = 3;  // to a region that is not the claim's home
   std::uint32_t renew_percent = 15;        // of owners, whose work takes longer than their lease
   std::uint32_t wait_percent = 25;         // of begins, that wait while somebody is on it
+  std::uint32_t give_back_times = 0;       // a key is begun and released so often by one caller
   std::uint64_t policy_changes = 2;        // of how differing bodies are met, by region and tenant
   std::uint32_t late_retry_percent = 30;
   std::uint32_t look_up_percent = 0;  // of claims in strict mode, after their begin

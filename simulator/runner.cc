@@ -43,6 +43,7 @@ class Simulation {
     };
     cluster_.on_restart = [this](const std::string& region) {
       ListenToLag(region);
+      if (options_.cluster.evict_oldest) cluster_.on_evicted(region);
       if (group_) group_->Restarted(region);
       // With another directory it must be told first; in the end it must have been.
       if (cluster_.life(region) == 0)
@@ -52,6 +53,9 @@ class Simulation {
     cluster_.on_replaced = [this](const std::string& region) {
       NoteLost(ReadDurable(cluster_), history_);
       watch_.Excuse(region);
+    };
+    cluster_.on_evicted = [this](const std::string& region) {
+      NoteEvicted(region, ReadSlots(cluster_.disk(region).visible()), history_);
     };
     for (const std::string& region : cluster_.regions()) ListenToLag(region);
     if (options.strict)
@@ -143,6 +147,7 @@ class Simulation {
     for (const std::string& region : cluster_.regions()) NoteLosses(region);
     Keep(CheckHistory(history_));
     Keep(CheckDurability(history_, holdings_, Elapsed(), grace_ms));
+    Keep(CheckRoom(cluster_, holdings_, history_));
     holdings_ = WithoutForgettable(std::move(holdings_), cluster_.time().WallMillis(), grace_ms);
     Keep(CheckSurvivor(cluster_, holdings_));
     Keep(CheckLosers(cluster_, holdings_));
@@ -161,9 +166,17 @@ class Simulation {
   void WatchMemory() {
     cluster_.time().After(kWatchMs, [this] {
       Violations found = CheckMemory(cluster_);
+      for (Violation& grown : CheckSizes(cluster_)) found.push_back(std::move(grown));
       if (found.empty()) WatchMemory();
       Keep(std::move(found));
     });
+  }
+
+  // A store that is at its bound refuses what is new, and a key that was given back too often.
+  bool IsRefusedForRoom(const Operation& operation) const {
+    const bool strict = operation.strict && operation.answer == Operation::Answer::kUnavailable;
+    if (!strict && operation.answer != Operation::Answer::kFull) return false;
+    return !operation.room || (options_.workload.give_back_times > 0 && operation.key == "k0");
   }
 
   // In the end every key is answered in every region.
@@ -173,7 +186,7 @@ class Simulation {
           (operation.answer == Operation::Answer::kNone ||
            operation.answer == Operation::Answer::kFull ||
            operation.answer == Operation::Answer::kUnavailable) &&
-          operation.kind == Operation::Kind::kBegin)
+          operation.kind == Operation::Kind::kBegin && !IsRefusedForRoom(operation))
         Keep({{"liveness", "no answer for " + operation.region + " " + operation.key,
                operation.invoked_ms}});
   }

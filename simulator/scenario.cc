@@ -38,6 +38,7 @@ Fields WorkloadFields(WorkloadOptions& w) {
           {"stray_settle_percent", Into(w.stray_settle_percent)},
           {"renew_percent", Into(w.renew_percent)},
           {"wait_percent", Into(w.wait_percent)},
+          {"give_back_times", Into(w.give_back_times)},
           {"policy_changes", Into(w.policy_changes)},
           {"late_retry_percent", Into(w.late_retry_percent)},
           {"look_up_percent", Into(w.look_up_percent)},
@@ -97,6 +98,9 @@ Fields GossipFields(GossipOptions& g) {
 
 Fields ClusterFields(ClusterOptions& c) {
   return {{"hot_bytes_max", Into(c.hot_bytes_max)},
+          {"slots_max", Into(c.slots_max)},
+          {"slot_bytes_max", Into(c.slot_bytes_max)},
+          {"evict_oldest", Into(c.evict_oldest)},
           {"forget_grace_ms", Into(c.forget_grace_ms)},
           {"strict_log_entries", Into(c.strict_log_entries)},
           {"strict_append_bytes", Into(c.strict_append_bytes)},

@@ -122,6 +122,14 @@ void Workload::Start(std::int64_t duration_ms) {
   for (std::uint64_t i = 0; i < options_.calls; ++i)
     ScheduleCalls(
         static_cast<std::int64_t>(random_.Below(static_cast<std::uint64_t>(duration_ms))));
+  if (options_.give_back_times > 0) {
+    Call call;
+    call.region = AnyRegion();
+    call.body = keys_.front().body;
+    call.give_back = options_.give_back_times;
+    call.tries_left = UINT32_MAX;
+    Begin(call);
+  }
   for (std::uint64_t i = 0; i < options_.policy_changes; ++i)
     cluster_.time().After(
         static_cast<std::int64_t>(random_.Below(static_cast<std::uint64_t>(duration_ms))),
@@ -198,6 +206,7 @@ void Workload::Send(std::size_t operation, const std::string& region, Command co
                     std::function<void(const Answer&)> hear, std::function<void()> unheard) {
   auto over = Await(std::move(unheard));
   if (!cluster_.IsUp(region)) return;
+  history_.operations[operation].room = HasRoom(history_.operations[operation]);
   const std::int64_t wait_ms = history_.operations[operation].wait_ms;
   cluster_.Submit(region, std::move(command), Heard(operation, std::move(over), std::move(hear)),
                   wait_ms);
@@ -211,6 +220,7 @@ Replica::Done Workload::Heard(std::size_t operation, std::function<bool()> over,
     heard.returned_ms = NowMillis();
     heard.life = cluster_.life(heard.region);
     heard.answer = AnswerHeard(answer.kind);
+    heard.room = heard.room && HasRoom(heard);
     if (heard.kind == Operation::Kind::kBegin) Note(heard, answer);
     hear(answer);
   };
@@ -287,6 +297,7 @@ std::int64_t Workload::WorkMillis(const Call& call) {
 }
 
 void Workload::Execute(const Call& call, const Operation& owned, const std::string& hash) {
+  if (call.give_back > 0) return GiveBack(call, owned, hash);
   if (!call.probe && Chance(options_.no_settle_percent)) return;
   const std::int64_t work_ms = WorkMillis(call);
   std::uint32_t status = 200;
@@ -295,24 +306,27 @@ void Workload::Execute(const Call& call, const Operation& owned, const std::stri
   if (Chance(options_.release_percent)) status = 0;
   if (call.probe) status = 200;
 
-  Ending ending = EndingOf(owned, status);
-  Settle& settle = *ending.command.mutable_settle();
-  settle.set_tenant(owned.tenant);
-  settle.set_hash(hash);
-  settle.set_run_id(owned.run_id);
-  settle.set_fence(owned.fence);
-  settle.set_state(StateOf(status));
-  if (status != 0) {
-    ending.answer_body = "answer " + std::to_string(owned.id) + " of " + owned.run_id;
-    settle.mutable_outcome()->set_status(status);
-    settle.mutable_outcome()->set_body(ending.answer_body);
-  }
+  Ending ending = SettlementOf(owned, hash, status);
   if (!call.probe && Chance(options_.stray_settle_percent)) ending.region = AnyRegion();
   ending.tries_left = 2;
   if (!call.probe && Chance(options_.renew_percent))
     return RenewLater(call, {ending, hash, owned.lease_ms, 1 + static_cast<int>(random_.Below(3)),
                              random_.OneIn(3)});
   cluster_.time().After(work_ms, [this, call, ending] { End(call, ending); });
+}
+
+void Workload::GiveBack(const Call& call, const Operation& owned, const std::string& hash) {
+  const Ending ending = SettlementOf(owned, hash, 0);
+  Operation operation = About(Operation::Kind::kSettle, call, ending.region);
+  operation.run_id = ending.run_id;
+  operation.fence = ending.fence;
+  Call next = call;
+  --next.give_back;
+  const auto again = [this, next](const Answer&) {
+    if (next.give_back > 0) Begin(next);
+  };
+  Send(Record(std::move(operation)), ending.region, ending.command, again,
+       [this, next] { Again(next, 500); });
 }
 
 void Workload::RenewLater(const Call& call, Renewal renewal) {
@@ -370,6 +384,17 @@ void Workload::ChangePolicy() {
   cluster_.ChangePolicy(region, policy, Heard(at, std::move(over), [](const Answer&) {}));
 }
 
+bool Workload::HasRoom(const Operation& operation) const {
+  constexpr std::uint64_t kSlots = 3;
+  constexpr std::uint64_t kBytes = 10'000;
+  if (!cluster_.IsUp(operation.region)) return false;
+  const ClusterOptions& bounds = cluster_.options();
+  const Head& head = operation.strict ? cluster_.group(operation.region)->tables().head()
+                                      : cluster_.replica(operation.region).tables().head();
+  return head.slots() + kSlots <= bounds.slots_max &&
+         head.slot_bytes() + kBytes <= bounds.slot_bytes_max;
+}
+
 Operation::Mismatch Workload::MismatchIn(const std::string& region, const Key& key) {
   if (!cluster_.IsUp(region)) return Operation::Mismatch::kReject;
   return static_cast<Operation::Mismatch>(
@@ -389,6 +414,22 @@ void Workload::Admit(const Call& call, const Operation& reserved) {
   ending.command.mutable_mutation()->set_reserve_only(false);
   ending.command.mutable_mutation()->set_admitted_fence(reserved.fence);
   cluster_.time().After(WorkMillis(call), [this, call, ending] { End(call, ending); });
+}
+
+Workload::Ending Workload::SettlementOf(const Operation& owned, const std::string& hash,
+                                        std::uint32_t status) {
+  Ending ending = EndingOf(owned, status);
+  Settle& settle = *ending.command.mutable_settle();
+  settle.set_tenant(owned.tenant);
+  settle.set_hash(hash);
+  settle.set_run_id(owned.run_id);
+  settle.set_fence(owned.fence);
+  settle.set_state(StateOf(status));
+  if (status == 0) return ending;
+  ending.answer_body = "answer " + std::to_string(owned.id) + " of " + owned.run_id;
+  settle.mutable_outcome()->set_status(status);
+  settle.mutable_outcome()->set_body(ending.answer_body);
+  return ending;
 }
 
 Workload::Ending Workload::EndingOf(const Operation& owned, std::uint32_t status) {

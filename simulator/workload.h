@@ -49,6 +49,7 @@ class Workload {
     std::uint64_t body = 0;
     std::uint32_t tries_left = 3;
     bool probe = false;
+    std::uint32_t give_back = 0;  // so many times more, at once
   };
   /// How an owner's work ends: what it sends, and what its caller will be told.
   struct Ending {
@@ -77,9 +78,14 @@ class Workload {
   void Admit(const Call& call, const Operation& reserved);
   void End(const Call& call, const Ending& ending);
   static Ending EndingOf(const Operation& owned, std::uint32_t status);
+  /// The same with the command of a settlement.
+  static Ending SettlementOf(const Operation& owned, const std::string& hash, std::uint32_t status);
+  void GiveBack(const Call& call, const Operation& owned, const std::string& hash);
   void RenewLater(const Call& call, Renewal renewal);
   void Renew(const Call& call, Renewal renewal);
   void ChangePolicy();
+  /// There is room for some more slots.
+  bool HasRoom(const Operation& operation) const;
   Operation::Mismatch MismatchIn(const std::string& region, const Key& key);
   std::int64_t WorkMillis(const Call& call);
   /// Reads the claim in some region, later.

@@ -4,6 +4,7 @@
 
 #include "conflict/forget.h"
 #include "conflict/mutation.h"
+#include "conflict/probe.h"
 #include "conflict/survivor.h"
 #include "conflict/window.h"
 #include "replica/ledger/run_id.h"
@@ -22,6 +23,11 @@ bool SameRequest(const Claim& claim, const Begin& begin) {
 bool Open(const Claim& claim, std::int64_t now_ms, std::int64_t skew_ms) {
   return (claim.state() == PENDING || claim.state() == RETRYABLE) &&
          AnswersAt(EndOf(claim), now_ms, skew_ms);
+}
+
+bool HasPending(const Slot& slot) {
+  return std::any_of(slot.claims().begin(), slot.claims().end(),
+                     [](const Claim& claim) { return claim.state() == PENDING; });
 }
 
 void TakeUp(Claim& claim, const Begin& begin, std::int64_t now_ms, std::uint64_t fence,
@@ -43,7 +49,8 @@ void TakeUp(Claim& claim, const Begin& begin, std::int64_t now_ms, std::uint64_t
 
 // What the begin meets in the slot; changes nothing. A null claim: one is to be added.
 BeginResult Decide(Slot& slot, const Begin& begin, std::int64_t now_ms, const ClaimRules& rules) {
-  if (const auto known = RecallOn(slot, begin, now_ms, rules); known.claim) return known;
+  const auto known = RecallOn(slot, begin, now_ms, rules);
+  if (known.claim && !(HasPending(slot) && MutationOn("work-before-answers"))) return known;
   // Whoever works on it goes first, also when an own attempt that failed stands before it.
   for (Claim& claim : *slot.mutable_claims())
     if (claim.state() == PENDING && Open(claim, now_ms, rules.skew_ms) &&
@@ -72,6 +79,8 @@ void CloseOthers(Slot& slot, const Begin& begin, std::int64_t now_ms, const Clai
   for (Claim& claim : *slot.mutable_claims()) {
     if (!Open(claim, now_ms, rules.skew_ms) || claim.region() != rules.region) continue;
     if (SameRequest(claim, begin)) continue;
+    Reached("an open claim made room for another request");
+    if (MutationOn("claims-left-open")) continue;
     claim.set_version(claim.version() + 1);
     claim.set_state(RELEASED);
     claim.set_finalised_ms(now_ms);
@@ -131,7 +140,10 @@ BeginResult BeginOn(Slot& slot, const Begin& begin, const Stamp& stamp, std::uin
   const std::int64_t now_ms = stamp.now_ms;
   BeginResult result = Decide(slot, begin, now_ms, rules);
   if (result.begun != Begun::kNew && result.begun != Begun::kTakenUp) return result;
-  if (!result.claim && !MayHoldOneMore(slot, rules.region)) return {Begun::kCrowded, nullptr};
+  if (!result.claim && !MayHoldOneMore(slot, rules.region)) {
+    Reached("a slot held as many claims of a region as it may");
+    if (!MutationOn("slots-without-bound")) return {Begun::kCrowded, nullptr};
+  }
   if (result.mismatched) CloseOthers(slot, begin, now_ms, rules, result.closed);
   if (!result.claim) {
     result.claim = AddClaim(slot, MintRunId(now_ms, rules.region, stamp.entropy[0]));
@@ -158,11 +170,14 @@ bool SettleClaim(Claim& claim, std::uint64_t fence, ClaimState state, const Outc
 
 bool RenewClaim(Claim& claim, std::uint64_t fence, std::uint64_t lease_ms, std::int64_t now_ms,
                 const ClaimRules& rules) {
-  if (claim.state() != PENDING || claim.fence() != fence) return false;
+  if (claim.state() != PENDING) return false;
+  if (claim.fence() != fence && !MutationOn("renewed-by-late-owner")) return false;
+  if (now_ms >= rules.LeaseEnd(claim)) Reached("an owner renewed after the end of its lease");
   claim.set_version(claim.version() + 1);
   if (lease_ms == 0) lease_ms = claim.lease_ms();
   claim.set_lease_ms(lease_ms);
-  claim.set_lease_until_ms(SaturatingAdd(now_ms, static_cast<std::int64_t>(lease_ms)));
+  if (!MutationOn("renewal-without-effect"))
+    claim.set_lease_until_ms(SaturatingAdd(now_ms, static_cast<std::int64_t>(lease_ms)));
   claim.set_lease_boot(rules.boot);
   return true;
 }

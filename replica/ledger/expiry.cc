@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "conflict/forget.h"
+#include "conflict/mutation.h"
+#include "conflict/probe.h"
 #include "conflict/window.h"
 #include "replica/ledger/ledger.h"
 
@@ -85,7 +87,8 @@ Answer Ledger::Expire(const ExpireDue& expire, const Stamp& stamp) {
 }
 
 bool Ledger::IsFull() const {
-  return tables_.head().slots() >= options_.slots_max || IsFullOfBytes();
+  const std::uint64_t more = MutationOn("one-slot-too-many") ? 1 : 0;
+  return tables_.head().slots() >= options_.slots_max + more || IsFullOfBytes();
 }
 
 bool Ledger::IsFullOfBytes() const {
@@ -104,7 +107,10 @@ bool Ledger::Evict(const std::vector<ExpiryIndex::Due>& slots, Answer& answer) {
   for (const ExpiryIndex::Due& each : slots) {
     Slot* slot = tables_.FindSlot(each.id);
     // A claim that somebody is working on is never evicted; the scan passes over it.
-    if (slot && Working(*slot)) continue;
+    if (slot && Working(*slot)) {
+      Reached("eviction passed over a claim that somebody worked on");
+      if (!MutationOn("worked-on-evicted")) continue;
+    }
     tables_.expiry().Erase(keys::Expiring::kSlot, each.at_ms, each.id);
     if (!slot || slot->indexed_ms() != each.at_ms) continue;  // a stale entry
     tables_.EraseSlot(each.id);

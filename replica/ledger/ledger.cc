@@ -279,7 +279,8 @@ Answer Ledger::ApplyRenew(const Renew& renew, const Stamp& stamp) {
   Claim* claim = Locate(renew.tenant(), renew.hash(), renew.run_id(), answer);
   if (!claim) return answer;
   if (RestartOwnLeases(*tables_.FindSlot(renew.hash()), renew.hash())) tables_.Touch(renew.hash());
-  if (IsAbandoned(*claim, stamp.now_ms, options_.skew_ms) ||
+  const bool abandoned = IsAbandoned(*claim, stamp.now_ms, options_.skew_ms);
+  if ((abandoned && !MutationOn("abandoned-renewed")) ||
       !RenewClaim(*claim, renew.fence(), renew.lease_ms(), stamp.now_ms, rules_)) {
     answer = AboutClaim(Answer::Kind::kStaleFence, *claim, renew.hash());
     answer.winner = WinnerOver(*tables_.FindSlot(renew.hash()), *claim);

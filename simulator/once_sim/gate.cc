@@ -46,6 +46,17 @@ constexpr Seeded kSeeded[] = {
     {"followed-for-ever"},
     {"streams-never-closed"},
     {"copy-not-noticed"},
+    // Of renewals, waiting callers, policies and size bounds.
+    {"renewed-by-late-owner", false, "fence"},
+    {"renewal-without-effect", false, "one-winner"},
+    {"abandoned-renewed", false},
+    {"claims-left-open", false},
+    {"work-before-answers", false, "answers"},
+    {"nobody-woken", false, "waiting"},
+    {"policies-forgotten", false, "policies"},
+    {"one-slot-too-many", false, "sizes"},
+    {"worked-on-evicted", false},
+    {"slots-without-bound", false, "sizes"},
     // Of the Raft core.
     {"old-term-commit", true},
     {"commit-without-quorum", true},
