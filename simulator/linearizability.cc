@@ -268,9 +268,18 @@ class SlotOrder {
     for (Fence& fence : fences_) {
       // Whoever claimed it without hearing of it may have settled it in the same call.
       if (!fence.teller || fence.settler || !fence.claimer) continue;
+      if (MayHaveMadeRoom(*fence.teller)) continue;
       if (!fence.unheard) return Say(*fence.teller, "was answered with what nobody had settled");
       NotAfter(*fence.unheard, fence, kClosed);
     }
+  }
+
+  /// Its owner was told that it is released, and that may have been for another request.
+  bool MayHaveMadeRoom(const Operation& teller) const {
+    return teller.status == 0 &&
+           std::any_of(operations_.begin(), operations_.end(), [&teller](const Operation* begin) {
+             return MayMakeRoom(*begin, teller) && begin->invoked_ms <= teller.returned_ms;
+           });
   }
 
   void CheckTakeUps() {

@@ -226,7 +226,7 @@ RunOptions DrawOptions(std::uint64_t seed, bool strict) {
   if (all_strict) options.faults.start_ahead_gap_ms = Gap(clocks, 2, 4000, 10'000);
   Random bodies(seed ^ 0x0a1b2c3d4e5f6078u);
   options.workload.mismatch_percent = static_cast<std::uint32_t>(Between(bodies, 2, 16));
-  options.workload.policy_changes = bodies.Below(5);
+  options.workload.policy_changes = bodies.Below(9);
   Random bounds(seed ^ 0x5a4b3c2d1e0f9687u);
   DrawBounds(bounds, options);
   LinkRules& links = options.faults.links;

@@ -151,6 +151,7 @@ void Workload::ScheduleCalls(std::int64_t at_ms) {
   if (Chance(options_.late_retry_percent)) {
     const std::int64_t later_ms = 500 + static_cast<std::int64_t>(random_.Below(20'000));
     if (random_.OneIn(2)) call.region = AnyRegion();
+    if (Chance(options_.mismatch_percent)) call.body += 2000;
     cluster_.time().After(at_ms + later_ms, [this, call] { Begin(call); });
   }
 }
@@ -331,7 +332,11 @@ void Workload::GiveBack(const Call& call, const Operation& owned, const std::str
 
 void Workload::RenewLater(const Call& call, Renewal renewal) {
   const std::uint64_t percent = renewal.late ? 100 + random_.Below(80) : 30 + random_.Below(50);
-  const auto after_ms = static_cast<std::int64_t>(renewal.lease_ms * percent / 100);
+  auto after_ms = static_cast<std::int64_t>(renewal.lease_ms * percent / 100);
+  // Some come when nobody else would come back for the claim either.
+  const std::uint64_t retention_ms = keys_[call.key].retention_ms;
+  if (renewal.late && retention_ms < kDayMs && random_.OneIn(3))
+    after_ms += static_cast<std::int64_t>(retention_ms) + 2 * kSkewBoundMs;
   cluster_.time().After(after_ms, [this, call, renewal = std::move(renewal)]() mutable {
     if (renewal.times_left-- > 0 && !stopped_) return Renew(call, std::move(renewal));
     End(call, renewal.ending);
