@@ -183,10 +183,25 @@ void AddFault(const toml::table& table, RunOptions& options) {
   }
 }
 
+// A scenario says itself where stores are full, or a region stands alone.
+void LeaveRoom(RunOptions& options) {
+  const ClusterOptions standard;
+  ClusterOptions& cluster = options.cluster;
+  if (cluster.regions.size() == 1) {
+    cluster.regions = standard.regions;
+    cluster.forget_grace_ms = standard.forget_grace_ms;
+    cluster.evict_oldest = false;
+  }
+  cluster.slots_max = standard.slots_max;
+  cluster.slot_bytes_max = standard.slot_bytes_max;
+  options.workload.give_back_times = 0;
+}
+
 void Apply(const toml::table& root, RunOptions& options) {
   static constexpr const char* kNames[] = {"about", "strict", "quiet",  "safety_ms", "workload",
                                            "links", "faults", "gossip", "cluster",   "fault"};
   RefuseUnknown(root, kNames, "");
+  LeaveRoom(options);
   if (root["quiet"].value_or(false)) options.faults = FaultOptions();
   options.safety_ms = root["safety_ms"].value_or(options.safety_ms);
   ReadFields(root, "workload", WorkloadFields(options.workload));

@@ -28,6 +28,18 @@ class Calls {
                     std::uint32_t status = 200) {
     return With(status, body, Add(Kind::kSettle, invoked_ms, returned_ms, answer, run_id, fence));
   }
+  Operation& Renew(std::int64_t invoked_ms, std::int64_t returned_ms, Answer answer,
+                   const std::string& run_id, std::uint64_t fence) {
+    return Add(Kind::kRenew, invoked_ms, returned_ms, answer, run_id, fence);
+  }
+  Operation& SetPolicy(std::int64_t invoked_ms, std::int64_t returned_ms, Answer answer,
+                       Operation::Mismatch mismatch) {
+    Operation& policy = Add(Kind::kPolicy, invoked_ms, returned_ms, answer, "", 0);
+    policy.key.clear();
+    policy.strict = false;
+    policy.mismatch = mismatch;
+    return policy;
+  }
   Operation& LookUp(std::int64_t invoked_ms, std::int64_t returned_ms, Answer answer,
                     const std::string& run_id = "", std::uint64_t fence = 0) {
     return Add(Kind::kLookUp, invoked_ms, returned_ms, answer, run_id, fence);

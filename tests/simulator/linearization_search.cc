@@ -97,9 +97,12 @@ class Search {
 
  private:
   void Note(const Operation& operation) {
-    const bool told = operation.answer == Heard::kReplay || operation.answer == Heard::kDone;
-    const bool shown = told || operation.answer == Heard::kExecute ||
-                       operation.answer == Heard::kInFlight || operation.answer == Heard::kMismatch;
+    const bool renewed = operation.kind == Kind::kRenew;
+    const bool told =
+        !renewed && (operation.answer == Heard::kReplay || operation.answer == Heard::kDone);
+    const bool shown =
+        told || operation.answer == Heard::kExecute || operation.answer == Heard::kInFlight ||
+        operation.answer == Heard::kMismatch || (renewed && operation.answer == Heard::kDone);
     if (operation.fence == 0 || !shown || (operation.kind == Kind::kSettle && !told)) return;
     shown_.insert({operation.run_id, operation.fence});
     if (told) told_.insert(OutcomeOf(operation));
@@ -154,7 +157,9 @@ class Search {
       }
       return all;
     }
-    const bool allowed = step.kind == Kind::kSettle ? Settles(slot, step) : Answers(slot, step);
+    const bool allowed = step.kind == Kind::kSettle  ? Settles(slot, step)
+                         : step.kind == Kind::kRenew ? Renews(slot, step)
+                                                     : Answers(slot, step);
     return allowed ? std::vector<SlotState>{std::move(slot)} : std::vector<SlotState>{};
   }
 
@@ -198,6 +203,13 @@ class Search {
       default:
         return true;
     }
+  }
+
+  bool Renews(SlotState& slot, const Operation& step) const {
+    if (step.fence == 0 || Unheard(step)) return true;
+    if (step.answer != Heard::kDone) return Settles(slot, step);
+    const RunState* run = slot.Holds(step);
+    return run && run->pending;
   }
 
   std::vector<Operation> steps_;

@@ -63,8 +63,10 @@ class RandomSlot {
     const std::uint64_t what = random_.Below(10);
     if (what < 5 || claims_.empty())
       Begin(call);
-    else if (what < 8)
+    else if (what < 7)
       Settle(call);
+    else if (what < 8)
+      Renew(call);
     else
       LookUp(call);
   }
@@ -119,6 +121,18 @@ class RandomSlot {
     }
   }
 
+  void Renew(Operation& call) {
+    call.kind = Kind::kRenew;
+    const Claim& wanted = claims_[random_.Below(claims_.size())];
+    call.run_id = wanted.run_id;
+    call.fence = wanted.fence;
+    const bool present = wanted.fence == claims_.back().fence && !gone_;
+    const bool last = wanted.run_id != claims_.back().run_id || gone_;
+    call.answer = present && wanted.pending  ? Heard::kDone
+                  : last && random_.OneIn(4) ? Heard::kNotFound
+                                             : Heard::kStaleFence;
+  }
+
   void LookUp(Operation& call) {
     call.kind = Kind::kLookUp;
     if (There())
@@ -161,7 +175,8 @@ Heard AnyAnswer(Random& random, Kind kind) {
                                          Heard::kMismatch, Heard::kDone}
       : kind == Kind::kSettle
           ? std::vector{Heard::kDone, Heard::kReplay, Heard::kStaleFence, Heard::kNotFound}
-          : std::vector{Heard::kReplay, Heard::kInFlight, Heard::kNotFound};
+      : kind == Kind::kRenew ? std::vector{Heard::kDone, Heard::kStaleFence, Heard::kNotFound}
+                             : std::vector{Heard::kReplay, Heard::kInFlight, Heard::kNotFound};
   return answers[random.Below(answers.size())];
 }
 

@@ -49,6 +49,38 @@ TEST(StrictHistory, ARunIsTakenUpUnderAHigherFenceInAnyRegion) {
   EXPECT_EQ(Found(calls), Names{});
 }
 
+TEST(StrictHistory, AnOwnerRenewsUntilAnotherHasTakenOver) {
+  Calls calls;
+  calls.Begin(0, 1, Heard::kExecute, "A", 1);
+  calls.Renew(50, 51, Heard::kDone, "A", 1).region = "us";
+  calls.Begin(1400, 1401, Heard::kExecute, "A", 4).region = "us";
+  calls.Renew(1402, 1403, Heard::kStaleFence, "A", 1);
+  calls.Settle(1404, 1405, Heard::kDone, "A", 4, "x").region = "us";
+  calls.Renew(1406, 1407, Heard::kStaleFence, "A", 4);
+  EXPECT_EQ(Found(calls), Names{});
+}
+
+TEST(StrictHistory, ARenewalByALateOwnerIsFound) {
+  Calls calls;
+  calls.Begin(0, 1, Heard::kExecute, "A", 1);
+  calls.Begin(200, 201, Heard::kExecute, "A", 2);
+  calls.Renew(202, 203, Heard::kDone, "A", 1);
+  EXPECT_EQ(Found(calls), (Names{"acknowledged", "fence", "fences", "linearizable"}));
+}
+
+TEST(StrictHistory, AReleaseForAnotherRequestIsRight) {
+  Calls calls;
+  calls.Begin(0, 1, Heard::kExecute, "A", 1);
+  calls.SetPolicy(2, 3, Heard::kDone, Operation::Mismatch::kObserve);
+  Operation& other = calls.Begin(2000, 2001, Heard::kExecute, "B", 2);
+  other.body = 7;
+  other.mismatch = Operation::Mismatch::kObserve;
+  calls.Settle(2002, 2003, Heard::kReplay, "A", 1, "", 0);  // it is, though nobody had asked
+  EXPECT_EQ(Found(calls), Names{});
+  calls.history.operations[2].mismatch = Operation::Mismatch::kReject;
+  EXPECT_TRUE(Found(calls).contains("linearizable"));
+}
+
 TEST(StrictHistory, AReleasedKeyIsFreeForAnotherRun) {
   Calls calls;
   calls.Begin(0, 1, Heard::kExecute, "A", 1);
