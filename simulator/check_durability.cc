@@ -34,6 +34,18 @@ std::map<std::string, std::uint32_t> FirstEnds(const History& history) {
   return lives;
 }
 
+// An end that was lost with its directory may still have been on its way to a peer, and come back
+// over what another owner was given since.
+bool StandsByAnotherEnd(const History& history, const Operation& operation, const Claim* claim) {
+  return claim && std::any_of(history.operations.begin(), history.operations.end(),
+                              [&](const Operation& end) {
+                                return IsAcceptedSettle(end) && IsFinalStatus(end.status) &&
+                                       end.run_id == operation.run_id && end.lost &&
+                                       end.life != operation.life &&
+                                       claim->outcome().body() == end.answer_body;
+                              });
+}
+
 // What the strict group acknowledged is no single directory's: CheckKept.
 bool IsAcknowledged(const Operation& operation) {
   return !operation.strict && (IsGrant(operation) || IsAcceptedSettle(operation));
@@ -79,7 +91,8 @@ Violations CheckDurability(const History& history, const Holdings& holdings, std
             ? released->second
             : operation.invoked_ms + static_cast<std::int64_t>(operation.retention_ms);
     const bool forgotten = !claim && ends && now_ms >= end_ms + grace_ms;
-    if (const std::string lost = Lost(operation, claim); !lost.empty() && !forgotten)
+    const std::string lost = Lost(operation, claim);
+    if (!lost.empty() && !forgotten && !StandsByAnotherEnd(history, operation, claim))
       violations.push_back({"durability", Describe(operation) + " " + lost, operation.returned_ms});
   }
   return violations;

@@ -122,6 +122,8 @@ TEST_F(Report, HistoryHasALineForEachOperationFaultAndLostRun) {
                                    {"answerBody", ""},
                                    {"retentionMs", first.retention_ms},
                                    {"leaseMs", first.lease_ms},
+                                   {"waitMs", 0},
+                                   {"mismatch", "reject"},
                                    {"strict", first.strict},
                                    {"life", 0u},
                                    {"lost", false}}));
