@@ -1,5 +1,6 @@
 #include "simulator/once_sim/gate.h"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "conflict/mutation.h"
@@ -57,6 +58,8 @@ constexpr Seeded kSeeded[] = {
     {"one-slot-too-many", false, "sizes"},
     {"worked-on-evicted", false},
     {"slots-without-bound", false, "sizes"},
+    // The process dies.
+    {"claim-taken-for-granted", false},
     // Of the Raft core.
     {"old-term-commit", true},
     {"commit-without-quorum", true},
@@ -119,6 +122,12 @@ bool HasMutations() {
   return true;
 }
 
+bool TurnOn(const std::string& mutation) {
+  ActiveMutation() = mutation;
+  return std::ranges::any_of(kSeeded,
+                             [&](const Seeded& seeded) { return mutation == seeded.name; });
+}
+
 int RunGate(const GateArguments& arguments) {
   int found = 0;
   int tried = 0;
@@ -138,6 +147,10 @@ int RunGate(const GateArguments& arguments) {
 }
 #else
 bool HasMutations() {
+  return false;
+}
+
+bool TurnOn(const std::string&) {
   return false;
 }
 

@@ -21,6 +21,8 @@ struct GateArguments {
 
 /// Whether this is the build that has them.
 bool HasMutations();
+/// Turns one on in this process. False: there is none of that name.
+bool TurnOn(const std::string& mutation);
 
 /// Exit code: 0 every one was found, 1 one was not, 2 there are none to find. With `without`: 0
 /// when none was found but those that other checkers are known to find.

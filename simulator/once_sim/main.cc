@@ -156,7 +156,10 @@ int main(int argc, char** argv) {
   check->add_option("file", file, "The history")->required();
   once::GateArguments gate_arguments;
   CLI::App* gate = nullptr;
+  std::string mutation;
   if (once::HasMutations()) {
+    for (CLI::App* command : {run, swarm})
+      command->add_option("--mutation", mutation, "With this seeded bug turned on");
     gate =
         app.add_subcommand("gate", "Turn every seeded bug on, one at a time: each must be found");
     AddNumber(gate, "--seeds", gate_arguments.seeds, "Within so many");
@@ -168,6 +171,10 @@ int main(int argc, char** argv) {
                    "Each without the checker it was made for: none should be found");
   }
   if (const auto ended = once::ParseCommandLine(app, argc, argv)) return *ended;
+  if (!mutation.empty() && !once::TurnOn(mutation)) {
+    std::fprintf(stderr, "once-sim: there is no seeded bug %s\n", mutation.c_str());
+    return kCouldNotRun;
+  }
   try {
     if (*run) return RunInOwnProcess(run_arguments);
     if (*swarm) return once::RunSwarm(swarm_arguments);
