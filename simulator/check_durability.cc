@@ -13,7 +13,8 @@ namespace {
 std::string Lost(const Operation& operation, const Claim* claim) {
   if (!claim) return "is gone";
   if (claim->fence() < operation.fence) return "fell back to an earlier owner";
-  if (operation.kind == Operation::Kind::kBegin && operation.answer == Operation::Answer::kExecute)
+  if (operation.answer == Operation::Answer::kExecute ||
+      operation.answer == Operation::Answer::kInFlight)
     return "";
   const bool kept = claim->outcome().body() == operation.answer_body &&
                     claim->outcome().status() == operation.status;
@@ -51,11 +52,17 @@ bool IsAcknowledged(const Operation& operation) {
   return !operation.strict && (IsGrant(operation) || IsAcceptedSettle(operation));
 }
 
+// A look-up shows nothing that a crash could take back.
+bool IsShown(const Operation& operation) {
+  return !operation.strict && operation.kind == Operation::Kind::kLookUp && operation.life == 0 &&
+         !operation.run_id.empty();
+}
+
 }  // namespace
 
 void NoteLost(const Holdings& left, History& history) {
   for (Operation& operation : history.operations)
-    if (IsAcknowledged(operation))
+    if (IsAcknowledged(operation) || IsShown(operation))
       operation.lost = std::none_of(left.begin(), left.end(), [&operation](const auto& held) {
         return Lost(operation, ClaimOf(held.second, operation)).empty();
       });
@@ -63,8 +70,8 @@ void NoteLost(const Holdings& left, History& history) {
 
 void NoteEvicted(const std::string& region, const Slots& left, History& history) {
   for (Operation& operation : history.operations)
-    if ((IsAcknowledged(operation) || IsReplay(operation)) && operation.region == region &&
-        !ClaimOf(left, operation))
+    if ((IsAcknowledged(operation) || IsReplay(operation) || IsShown(operation)) &&
+        operation.region == region && !ClaimOf(left, operation))
       operation.lost = true;
 }
 
@@ -72,13 +79,17 @@ Violations CheckDurability(const History& history, const Holdings& holdings, std
                            std::int64_t grace_ms) {
   Violations violations;
   std::map<std::string, std::int64_t> released_ms;
-  for (const Operation& operation : history.operations)
-    if (operation.kind == Operation::Kind::kSettle && operation.status == 0)
-      released_ms.try_emplace(operation.run_id, operation.invoked_ms);
+  std::map<std::pair<std::string, std::uint64_t>, std::int64_t> settled_ms;  // by run and fence
+  for (const Operation& operation : history.operations) {
+    if (operation.kind != Operation::Kind::kSettle) continue;
+    if (operation.status == 0) released_ms.try_emplace(operation.run_id, operation.invoked_ms);
+    settled_ms.try_emplace({operation.run_id, operation.fence}, operation.invoked_ms);
+  }
   const std::map<std::string, std::uint32_t> first_ends = FirstEnds(history);
   for (const Operation& operation : history.operations) {
     const auto home = holdings.find(operation.region);
-    if (!IsAcknowledged(operation) || operation.lost || home == holdings.end()) continue;
+    if (!IsAcknowledged(operation) && !IsShown(operation)) continue;
+    if (operation.lost || home == holdings.end()) continue;
     // Owners from before and after a directory was replaced do not know of each other: the first
     // end stands, whichever of them made it.
     const auto first_end = first_ends.find(operation.run_id);
@@ -86,10 +97,14 @@ Violations CheckDurability(const History& history, const Holdings& holdings, std
     const Claim* claim = ClaimOf(home->second, operation);
     const auto released = released_ms.find(operation.run_id);
     const bool ends = operation.retention_ms > 0 || released != released_ms.end();
-    const std::int64_t end_ms =
-        released != released_ms.end()
-            ? released->second
-            : operation.invoked_ms + static_cast<std::int64_t>(operation.retention_ms);
+    // One that was told so again had ended before.
+    const auto settled = settled_ms.find({operation.run_id, operation.fence});
+    const std::int64_t from_ms = settled != settled_ms.end()
+                                     ? std::min(settled->second, operation.invoked_ms)
+                                     : operation.invoked_ms;
+    const std::int64_t end_ms = released != released_ms.end()
+                                    ? released->second
+                                    : from_ms + static_cast<std::int64_t>(operation.retention_ms);
     const bool forgotten = !claim && ends && now_ms >= end_ms + grace_ms;
     const std::string lost = Lost(operation, claim);
     if (!lost.empty() && !forgotten && !StandsByAnotherEnd(history, operation, claim))

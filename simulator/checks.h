@@ -80,6 +80,10 @@ Violations CheckConflictCount(Cluster& cluster, const Holdings& holdings, std::i
 /// but those that `started_ahead`.
 Violations CheckDrained(Cluster& cluster, const std::set<std::string>& started_ahead);
 
+/// What a look-up showed of a slot in best-effort mode is on the disk, and no crash can take it
+/// back.
+Violations CheckShown(const MemoryDisk& disk, const std::string& hash, const Slot& shown);
+
 /// A copy of the region's directory does not start, under its own name or another's.
 Violations CheckClone(const Cluster& cluster, const std::string& region);
 

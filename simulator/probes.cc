@@ -16,6 +16,7 @@ constexpr Probe kProbes[] = {
     {"a claim was superseded while its completion was on the way", true, false},
     {"an owner renewed after the end of its lease", true, true},
     {"an open claim made room for another request", true, true},
+    {"a read met changes that were not durable yet", true, false},
     // Bounds.
     {"a slot held as many claims of a region as it may", true, false},
     {"eviction passed over a claim that somebody worked on", true, false},

@@ -34,7 +34,7 @@ struct WorkloadOptions {
   std::uint32_t give_back_times = 0;       // a key is begun and released so often by one caller
   std::uint64_t policy_changes = 2;        // of how differing bodies are met, by region and tenant
   std::uint32_t late_retry_percent = 30;
-  std::uint32_t look_up_percent = 0;  // of claims in strict mode, after their begin
+  std::uint32_t look_up_percent = 10;  // of claims, after their begin, in any region
   std::uint64_t lease_ms = 2000;
 };
 

@@ -192,6 +192,9 @@ class Simulation {
   }
 
   void Finish() {
+    std::erase_if(history_.violations, [this](const Violation& violation) {
+      return violation.checker == options_.without;
+    });
     for (const Operation& operation : history_.operations)
       trace_.Add(operation.invoked_ms)
           .Add(operation.returned_ms)

@@ -476,7 +476,7 @@ void Workload::End(const Call& call, const Ending& ending) {
 }
 
 void Workload::LookUpLater(const Call& call, const Operation& begun, const std::string& hash) {
-  if (!begun.strict || begun.run_id.empty() || !Chance(options_.look_up_percent)) return;
+  if (begun.run_id.empty() || !Chance(options_.look_up_percent)) return;
   const std::int64_t later_ms = static_cast<std::int64_t>(random_.Below(2000));
   cluster_.time().After(later_ms, [this, call, region = AnyRegion(), run_id = begun.run_id, hash] {
     if (!stopped_) LookUp(call, region, run_id, hash);
@@ -491,18 +491,28 @@ void Workload::LookUp(const Call& call, const std::string& region, const std::st
   const auto heard = [this, over, at](const Slot* slot) {
     if (!over()) return;
     history_.operations[at].returned_ms = NowMillis();
+    history_.operations[at].life = cluster_.life(history_.operations[at].region);
     if (slot) NoteSlot(*slot, cluster_.time().WallMillis(), history_.operations[at]);
   };
   cluster_.Read(
       region, run_id,
-      [heard, hash](Tables& tables) {
+      [this, heard, hash, region, at](Tables& tables) {
         const Slot* const slot = tables.FindSlot(hash);
+        if (slot && !history_.operations[at].strict)
+          Report(CheckShown(cluster_.disk(region), hash, *slot));
         heard(slot ? slot : &Slot::default_instance());
       },
       [this, at, heard] {
         history_.operations[at].answer = Operation::Answer::kUnavailable;
         heard(nullptr);
       });
+}
+
+void Workload::Report(Violations found) {
+  for (Violation& violation : found) {
+    violation.at_ms = NowMillis();
+    history_.violations.push_back(std::move(violation));
+  }
 }
 
 void Workload::Probe(const std::string& region) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "replica/env/random.h"
+#include "simulator/checks.h"
 #include "simulator/cluster.h"
 #include "simulator/history.h"
 #include "simulator/run_options.h"
@@ -92,6 +93,7 @@ class Workload {
   void LookUpLater(const Call& call, const Operation& begun, const std::string& hash);
   void LookUp(const Call& call, const std::string& region, const std::string& run_id,
               const std::string& hash);
+  void Report(Violations found);
   void Again(Call call, std::int64_t delay_ms);
   Command MakeCommand(const Call& call) const;
   /// A new operation about the call's key.

@@ -58,6 +58,7 @@ constexpr Seeded kSeeded[] = {
     {"one-slot-too-many", false, "sizes"},
     {"worked-on-evicted", false},
     {"slots-without-bound", false, "sizes"},
+    {"open-batch-read", false, "shown"},
     // The process dies.
     {"claim-taken-for-granted", false},
     // Of the Raft core.

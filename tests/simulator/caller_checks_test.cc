@@ -158,6 +158,16 @@ TEST_F(CallerHistory, TheNewMembersAreWrittenDownAndReadAgain) {
   EXPECT_EQ(operations[2].mismatch, Mismatch::kOff);
 }
 
+TEST(Shown, WhatIsNotOnTheDiskIsFound) {
+  Slot slot;
+  slot.add_claims()->set_run_id("A");
+  const MemoryDisk disk({{keys::Slot("hash"), slot.SerializeAsString()}});
+  EXPECT_TRUE(CheckShown(disk, "hash", slot).empty());
+  slot.mutable_claims(0)->set_state(COMPLETED);
+  EXPECT_EQ(CheckShown(disk, "hash", slot).size(), 1u);
+  EXPECT_EQ(CheckShown(disk, "other", slot).size(), 1u);
+}
+
 class FullStore : public testing::Test {
  protected:
   FullStore() : cluster_(Options()) {}
