@@ -293,10 +293,14 @@ void Replica::Settled(const Answer& answer) {
   Resume(answer.run_id);
 }
 
-// Each loser is counted by its home region; the others only list it.
+// What was executed twice is counted by the home of the run that was in vain; the others only list
+// it.
 void Replica::CountConflict(const Conflict& conflict) {
-  if (conflict.kind() == LOST && conflict.region() == rules().region)
+  if (conflict.region() != rules().region) return;
+  if (conflict.kind() == LOST)
     metrics_.Conflict(conflict.tenant(), conflict.endpoint(), conflict.region_pair());
+  if (conflict.kind() == LATE_COMPLETION && conflict.late_status() < 400)
+    metrics_.LateCompletion(conflict.tenant(), conflict.endpoint(), conflict.region_pair());
 }
 
 void Replica::TakeUpConflicts() {

@@ -13,12 +13,17 @@ namespace {
 constexpr std::uint32_t kFrameFormat = 1;
 constexpr std::size_t kDroppedAtOnce = 10'000;  // frames: they are one batch
 
-// What became of the claim in a conflict, for whoever lists conflicts in another region.
-std::optional<Conflict> ConflictOf(Tables& tables, const Slot& slot, const Claim& claim) {
+// What became of the claim in a conflict, for whoever lists conflicts in another region; and for
+// its home, which may have lost the record with its directory. Only a home marks its own losses.
+std::optional<Conflict> ConflictOf(Tables& tables, const Slot& slot, const Claim& claim,
+                                   const std::string& region) {
   if (claim.state() == SUPERSEDED) return tables.FindConflict(LATE_COMPLETION, claim.run_id());
-  for (const Loss& loss : slot.losses())
-    if (loss.run_id() == claim.run_id()) return tables.FindConflict(LOST, claim.run_id());
-  return std::nullopt;
+  const auto is = [&claim](const Loss& loss) { return loss.run_id() == claim.run_id(); };
+  const bool may_have_lost =
+      claim.region() == region
+          ? std::any_of(slot.losses().begin(), slot.losses().end(), is)
+          : claim.state() == COMPLETED && !MutationOn("given-back-without-record");
+  return may_have_lost ? tables.FindConflict(LOST, claim.run_id()) : std::nullopt;
 }
 
 }  // namespace
@@ -80,7 +85,7 @@ std::optional<Change> Journal::ChangeOf(const std::string& hash, const std::stri
     change.set_endpoint(slot->endpoint());
     change.set_key(slot->key());
     *change.mutable_claim() = claim;
-    if (auto conflict = ConflictOf(tables_, *slot, claim))
+    if (auto conflict = ConflictOf(tables_, *slot, claim, region_))
       *change.mutable_conflict() = std::move(*conflict);
     return change;
   }
