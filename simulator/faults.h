@@ -88,6 +88,7 @@ class Faults {
   void StartSomeAhead(std::int64_t for_ms);
   void EmptySome(std::int64_t for_ms);
   void RestoreSome(std::int64_t for_ms);
+  void StepSome(std::int64_t for_ms);
   void TransferSome(std::int64_t for_ms);
   void DismissSome(std::int64_t for_ms);
   void CloneSome(std::int64_t for_ms);
@@ -98,6 +99,9 @@ class Faults {
                   const std::function<void()>& replace, std::int64_t for_ms);
   void EmptyFor(const std::string& region, std::int64_t for_ms);
   void RestoreFor(const std::string& region, std::int64_t age_ms, std::int64_t for_ms);
+  /// It starts twice within that time, each time with another directory, and the second time with
+  /// its clock back by up to twice `step_ms`. See start_faults.cc.
+  void StepFor(const std::string& region, std::int64_t step_ms, std::int64_t for_ms);
   /// Somebody starts a copy, in vain. When it is so old it is adopted, and takes the place of its
   /// original for a while.
   void CloneFor(const std::string& region, std::int64_t age_ms, std::int64_t for_ms);

@@ -59,14 +59,15 @@ struct Fault {
     kRestored,
     kTransfer,
     kDismissed,
-    kCloned
+    kCloned,
+    kSteppedStarts
   };
   Kind kind = Kind::kCut;
   std::int64_t from_ms = 0;
   std::int64_t to_ms = -1;  // -1: not over yet
   std::string region;       // the one concerned; for kCut and kClog the sending side
   std::string other;        // kCut and kClog: the receiving side
-  std::int64_t amount = 0;  // clock jump, delay or age of a backup in ms, loss in percent
+  std::int64_t amount = 0;  // clock jump or step, delay or age of a backup in ms, loss in percent
 };
 
 /// A run that lost, as its home region recorded it.

@@ -14,6 +14,10 @@ namespace {
 constexpr Probe kProbes[] = {
     // The life of a claim.
     {"a claim was superseded while its completion was on the way", true, false},
+    // What regions tell each other.
+    {"a message found the queue to a peer full", true, false},
+    {"a peer lacked what the journal had dropped", true, false},
+    {"a peer was held back because something was unsent", true, false},
 };
 
 ProbeCounts& Counts() {

@@ -6,6 +6,7 @@
 
 #include "conflict/forget.h"
 #include "conflict/mutation.h"
+#include "conflict/probe.h"
 
 namespace once {
 namespace {
@@ -226,7 +227,10 @@ void Gossip::SendTo(const std::string& name, const BucketDigest* digest) {
   Peer& peer = peers_[name];
   said_.Clear();
   if (digest) *said_.mutable_digest() = *digest;
-  if (transport_.Unsent(name) < options_.window_bytes) AddFrames(name, peer, said_);
+  if (transport_.Unsent(name) < options_.window_bytes)
+    AddFrames(name, peer, said_);
+  else
+    Reached("a peer was held back because something was unsent");
   Send(name, peer, said_);
 }
 
