@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "conflict/mutation.h"
 #include "replica/strict/strict_group.h"
 
 namespace once {
@@ -307,7 +308,9 @@ void Replica::TakeUpConflicts() {
   for (std::uint64_t next = 1; next <= tables_.head().listed();) {
     const auto page = tables_.Conflicts(next, kConflictPage);
     if (page.empty()) return;
-    for (const Conflict& conflict : page) CountConflict(conflict);
+    for (const Conflict& conflict : page)
+      if (conflict.kind() != LATE_COMPLETION || !MutationOn("late-completions-forgotten"))
+        CountConflict(conflict);
     next = page.back().sequence() + 1;
   }
 }

@@ -26,8 +26,7 @@ Violations CheckConflictCount(Cluster& cluster, const Holdings& holdings, std::i
       if (conflict.kind() != LOST || conflict.region() != region) continue;
       const bool kept = held.count(conflict.loser()) > 0;
       const bool forgotten = !kept && RunIdMillis(conflict.loser()) + grace_ms <= now_ms;
-      // Its record may have come back to a new directory when the winner was forgotten already.
-      if (forgotten) ++(cluster.life(region) > 0 ? undone : losers);
+      if (forgotten) ++losers;
       // Counted again, or not, by a home that lost its directory too.
       if (kept && !lost.count(conflict.loser()) && WinnerMayBeUndone(cluster, conflict)) ++undone;
     }

@@ -65,10 +65,10 @@ Violations CheckDurability(const History& history, const Holdings& holdings, std
     const auto first_end = first_ends.find(operation.run_id);
     if (first_end != first_ends.end() && first_end->second != operation.life) continue;
     const Claim* claim = ClaimOf(home->second, operation);
-    const std::int64_t kept_ms =
-        released.count(operation.run_id) ? 0 : static_cast<std::int64_t>(operation.retention_ms);
-    const bool forgotten =
-        !claim && operation.retention_ms > 0 && now_ms >= operation.invoked_ms + kept_ms + grace_ms;
+    const bool ends_soon = released.count(operation.run_id) > 0;
+    const std::int64_t kept_ms = ends_soon ? 0 : static_cast<std::int64_t>(operation.retention_ms);
+    const bool forgotten = !claim && (ends_soon || operation.retention_ms > 0) &&
+                           now_ms >= operation.invoked_ms + kept_ms + grace_ms;
     if (const std::string lost = Lost(operation, claim); !lost.empty() && !forgotten)
       violations.push_back({"durability", Describe(operation) + " " + lost, operation.returned_ms});
   }

@@ -1,5 +1,6 @@
 // What is kept of conflicts, so that somebody can act on them: durable, without content, and each
 // once per run and kind.
+#include "conflict/mutation.h"
 #include "conflict/probe.h"
 #include "conflict/survivor.h"
 #include "conflict/tally.h"
@@ -29,12 +30,16 @@ Conflict About(const Slot& slot, const std::string& hash, const Claim& claim, Co
 
 void Ledger::KeepEvidence(Conflict conflict, Answer& answer) {
   tables_.AddConflict(conflict);
+  Head& head = tables_.head();
+  if (conflict.kind() == LOST && conflict.region() == options_.region)
+    head.set_conflicts(head.conflicts() + 1);
   answer.conflicts.push_back(std::move(conflict));
 }
 
 void Ledger::KeepLoss(const std::string& hash, const Slot& slot, const Loss& loss,
                       bool had_completed, const Stamp& stamp, Answer& answer) {
-  if (tables_.FindConflict(LOST, loss.run_id())) return;  // came back with its claim
+  // Its record came back before its winner, or its claim once more after it was forgotten.
+  if (tables_.FindConflict(LOST, loss.run_id()) && !MutationOn("counter-without-dedup")) return;
   const Claim* loser = nullptr;
   const Claim* winner = nullptr;
   for (const Claim& claim : slot.claims()) {
@@ -70,7 +75,8 @@ void Ledger::KeepCollision(const std::string& hash, const Slot& slot, const Clai
 void Ledger::KeepLateCompletion(const Settle& settle, Claim& claim, const Stamp& stamp,
                                 Answer& answer) {
   const bool final = settle.state() == COMPLETED || settle.state() == TERMINAL_FAILURE;
-  if (answer.winner.empty() || !final || settle.fence() != claim.fence() || claim.has_outcome())
+  if (answer.winner.empty() || !final || settle.fence() != claim.fence() ||
+      (claim.has_outcome() && !MutationOn("late-completion-twice")))
     return;
   Reached("a claim was superseded while its completion was on the way");
   Slot& slot = *tables_.FindSlot(settle.hash());

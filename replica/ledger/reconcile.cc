@@ -119,8 +119,6 @@ void Ledger::Lose(const std::string& hash, const Slot& slot, const Loss& loss, c
   const bool had_completed = !run || run->status() == RUN_COMPLETED;
   KeepLoss(hash, slot, loss, had_completed, stamp, answer);
   // Nothing was changed by what may throw, and from here on nothing throws.
-  Head& head = tables_.head();
-  head.set_conflicts(head.conflicts() + 1);
   if (!run) return;
   const EffectContext context{tables_,       stamp, options_.region,
                               loss.run_id(), 1,     options_.run_retention_ms};
