@@ -14,6 +14,7 @@ namespace {
 constexpr Probe kProbes[] = {
     // The life of a claim.
     {"a claim was superseded while its completion was on the way", true, false},
+    {"a region executed a key when the lease of another region's claim was over", true, false},
     // What regions tell each other.
     {"a message found the queue to a peer full", true, false},
     {"a peer lacked what the journal had dropped", true, false},

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "simulator/checks.h"
+#include "simulator/disk_watch.h"
 #include "simulator/faults.h"
 #include "simulator/group_operator.h"
 #include "simulator/group_watch.h"
@@ -30,7 +31,8 @@ class Simulation {
         workload_(cluster_, options.workload, options.seed * 3 + 1, history_),
         keeper_(cluster_, options.seed * 7 + 3, options.faults.MayLose() ? 3 : 1),
         faults_(cluster_, keeper_, options.faults, options.seed * 5 + 2, history_),
-        watch_(cluster_, faults_, kWatchMs) {
+        watch_(cluster_, faults_, kWatchMs),
+        disks_(cluster_, [this](Violations found) { Keep(std::move(found)); }) {
     history_.seed = options.seed;
     history_.scenario = options.scenario;
     history_.strict = options.strict;
@@ -52,6 +54,7 @@ class Simulation {
     cluster_.on_replaced = [this](const std::string& region) {
       NoteLost(ReadDurable(cluster_), history_);
       watch_.Excuse(region);
+      disks_.Follow(region);
     };
     for (const std::string& region : cluster_.regions()) ListenToLag(region);
     if (options.strict)
@@ -277,6 +280,7 @@ class Simulation {
   GroupOperator keeper_;
   Faults faults_;
   LinkWatch watch_;
+  DiskWatch disks_;
   std::optional<GroupWatch> group_;                       // in a world with a strict group
   Holdings holdings_;                                     // in the end
   std::map<std::string, std::int64_t> differs_since_ms_;  // by slot hash
