@@ -6,7 +6,7 @@ Violations CheckHistory(const History& history) {
   Violations all;
   for (const auto check :
        {CheckOneWinner, CheckExpiry, CheckAnswers, CheckFence, CheckClock, CheckZombie,
-        CheckConflicts, CheckLinearizable, CheckFences, CheckAcknowledged})
+        CheckConflicts, CheckHomeFences, CheckLinearizable, CheckFences, CheckAcknowledged})
     for (Violation& violation : check(history)) all.push_back(std::move(violation));
   return all;
 }

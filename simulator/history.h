@@ -34,6 +34,7 @@ struct Operation {
   Answer answer = Answer::kNone;
   std::string run_id;
   std::uint64_t fence = 0;
+  std::string winner;  // a settle by the last owner of a claim that had given way: to this run
   std::uint32_t status = 0;  // of a settled or replayed outcome
   std::string answer_body;
   std::uint64_t retention_ms = 0;  // asked for by a begin; 0: never expires, or not known

@@ -47,6 +47,7 @@ class Simulation {
       ListenToLag(region);
       if (group_) group_->Restarted(region);
       // With another directory it must be told first; in the end it must have been.
+      if (!cluster_.HasFailedToStart(region)) Keep(CheckCounters(cluster_, region));
       if (cluster_.life(region) == 0)
         Keep(CheckDurability(history_, {{region, ReadSlots(cluster_.disk(region).visible())}},
                              Elapsed(), options_.cluster.forget_grace_ms));
@@ -77,6 +78,7 @@ class Simulation {
     faults_.Stop();
     if (group_) group_->Healed();
     Converge();
+    WaitForForgetting();
     for (const std::string& region : cluster_.regions()) {
       workload_.Probe(region);
       Settle();
@@ -122,6 +124,13 @@ class Simulation {
     Advance(static_cast<std::int64_t>(options_.workload.lease_ms) + 3000);
   }
 
+  // Where that is soon.
+  void WaitForForgetting() {
+    constexpr std::int64_t kSoonMs = 60'000;
+    const std::int64_t grace_ms = options_.cluster.forget_grace_ms;
+    if (grace_ms < kSoonMs) Advance(grace_ms + 10'000);
+  }
+
   void Settle() {
     Advance(2 * options_.cluster.gossip.interval_ms);
     if (!RunUntilQuiet(options_.liveness_ms_max)) SayNotQuiet();
@@ -146,6 +155,10 @@ class Simulation {
     for (const std::string& region : cluster_.regions()) NoteLosses(region);
     Keep(CheckHistory(history_));
     Keep(CheckDurability(history_, holdings_, Elapsed(), grace_ms));
+    Keep(CheckForgotten(cluster_));
+    Keep(CheckRecords(cluster_, holdings_));
+    Keep(CheckLateCompletions(cluster_, history_));
+    for (const std::string& region : cluster_.regions()) Keep(CheckCounters(cluster_, region));
     holdings_ = WithoutForgettable(std::move(holdings_), cluster_.time().WallMillis(), grace_ms);
     Keep(CheckSurvivor(cluster_, holdings_));
     Keep(CheckLosers(cluster_, holdings_));

@@ -194,6 +194,8 @@ void Workload::Send(std::size_t operation, const std::string& region, Command co
         heard.life = cluster_.life(heard.region);
         heard.answer = AnswerHeard(answer.kind);
         if (heard.kind == Operation::Kind::kBegin) Note(heard, answer);
+        if (heard.kind == Operation::Kind::kSettle && answer.claim.fence() == heard.fence)
+          heard.winner = answer.winner;
         hear(answer);
       });
 }
