@@ -98,7 +98,8 @@ Violations CheckRecords(Cluster& cluster, const Holdings& holdings) {
         const bool away = cluster.life(other) > 0 ||
                           cluster.options().gossip.silence_ms_max < GossipOptions().silence_ms_max;
         if (at == others.end()) {
-          if (!away || IsHeld(holdings, record.loser()))
+          // What its winner was lost with is not told any more as a loss.
+          if (!away || (IsHeld(holdings, record.loser()) && !WinnerMayBeUndone(cluster, record)))
             violations.push_back(
                 {"records", other + " does not list " + Name(record) + " as " + region, 0});
         } else if (cluster.life(record.region()) == 0 &&

@@ -38,8 +38,10 @@ void Ledger::KeepEvidence(Conflict conflict, Answer& answer) {
 
 void Ledger::KeepLoss(const std::string& hash, const Slot& slot, const Loss& loss,
                       bool had_completed, const Stamp& stamp, Answer& answer) {
-  // Its record came back before its winner, or its claim once more after it was forgotten.
-  if (tables_.FindConflict(LOST, loss.run_id()) && !MutationOn("counter-without-dedup")) return;
+  // Its record came back before its winner, or its claim once more after it was forgotten. What was
+  // said of it until now was said without the record.
+  if (tables_.FindConflict(LOST, loss.run_id()) && !MutationOn("counter-without-dedup"))
+    return tables_.ShipClaim(hash, loss.run_id());
   const Claim* loser = nullptr;
   const Claim* winner = nullptr;
   for (const Claim& claim : slot.claims()) {
