@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "conflict/probe.h"
 #include "simulator/checks.h"
 #include "simulator/oracle.h"
 
@@ -60,6 +61,16 @@ bool IsHeld(const Holdings& holdings, const std::string& run_id) {
   return false;
 }
 
+void NoteSurvivors(const Records& records, const Holdings& holdings) {
+  for (const auto& [key, slot] : holdings.begin()->second) {
+    const Verdict verdict = Judge(slot);
+    for (const std::string& loser : verdict.losers)
+      if (const auto at = records.find({LOST, loser});
+          at != records.end() && at->second.winner() != verdict.survivor_of.at(loser))
+        Reached("a loser's survivor lost to a lower run");
+  }
+}
+
 }  // namespace
 
 Violations CheckCounters(Cluster& cluster, const std::string& region) {
@@ -91,6 +102,7 @@ Violations CheckRecords(Cluster& cluster, const Holdings& holdings) {
   std::map<std::string, Records> of;
   for (const std::string& region : cluster.regions())
     of[region] = ReadRecords(cluster.replica(region).tables(), region, violations);
+  NoteSurvivors(of.begin()->second, holdings);
   for (const auto& [region, records] : of) {
     for (const auto& [place, record] : records) {
       for (const auto& [other, others] : of) {

@@ -1,4 +1,5 @@
 // Faults of starts: a region that lost what it had starts again soon, with its clock set back.
+#include "conflict/probe.h"
 #include "simulator/faults.h"
 
 namespace once {
@@ -27,6 +28,7 @@ void Faults::StepFor(const std::string& region, std::int64_t step_ms, std::int64
       cluster_.Restore(region, backup);
       SetOffset(region, -step_ms);
     };
+    Reached("a region started twice within the clock bound");
     if (restored)
       ReplaceFor(Fault::Kind::kSteppedStarts, region, step_ms, restore, kDownMs);
     else

@@ -157,8 +157,9 @@ void Gossip::PrepareDigest() {
   next_bucket_ = (next_bucket_ + 1) & 0xff;
   BucketDigest& digest = digest_.emplace();
   digest.set_bucket(next_bucket_);
-  // A clock that is ahead by the bound forgets no more than this leaves out.
-  digest.set_cutoff_ms(replica_.NowMillis() - options_.grace_ms);
+  // A clock that is ahead by the bound forgets no more than this leaves out, and has the bound once
+  // more to hear of it.
+  digest.set_cutoff_ms(replica_.NowMillis() - options_.grace_ms + options_.skew_bound_ms);
   digest.mutable_as_of()->set_origin(options_.region);
   digest.mutable_as_of()->set_incarnation(journal_.own().second);
   digest.mutable_as_of()->set_sequence(KnownUpto(journal_.applied(), journal_.own()));

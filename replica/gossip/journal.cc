@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "conflict/mutation.h"
+#include "conflict/probe.h"
 #include "replica/api/digest.h"
 #include "replica/env/check.h"
 #include "replica/storage/keys.h"
@@ -225,20 +226,22 @@ std::vector<SealedFrame> Journal::After(const Stream& stream, std::uint64_t afte
   std::vector<SealedFrame> frames;
   std::size_t bytes = 0;
   const auto& [origin, incarnation] = stream;
-  tables_.ScanRaw(keys::Frame(origin, incarnation, after + 1),
-                  keys::After(keys::Frames(origin, incarnation)),
-                  [&](std::string_view key, std::string_view value) {
-                    // A gap: what should come next was dropped.
-                    if (frames.empty() && keys::ReadBig64(key.substr(key.size() - 8)) != after + 1)
-                      return false;
-                    bytes += value.size();
-                    if (!frames.empty() && bytes > bytes_max) return false;
-                    SealedFrame sealed;
-                    if (!sealed.ParseFromArray(value.data(), static_cast<int>(value.size())))
-                      throw KvUnreadable("a frame of the journal does not parse");
-                    frames.push_back(std::move(sealed));
-                    return true;
-                  });
+  tables_.ScanRaw(
+      keys::Frame(origin, incarnation, after + 1), keys::After(keys::Frames(origin, incarnation)),
+      [&](std::string_view key, std::string_view value) {
+        // A gap: what should come next was dropped.
+        if (frames.empty() && keys::ReadBig64(key.substr(key.size() - 8)) != after + 1)
+          return false;
+        bytes += value.size();
+        if (frames.empty() && bytes > bytes_max) Reached("a frame was larger than the window");
+        if (bytes > bytes_max && (!frames.empty() || MutationOn("frame-over-window-stays")))
+          return false;
+        SealedFrame sealed;
+        if (!sealed.ParseFromArray(value.data(), static_cast<int>(value.size())))
+          throw KvUnreadable("a frame of the journal does not parse");
+        frames.push_back(std::move(sealed));
+        return true;
+      });
   return frames;
 }
 

@@ -54,7 +54,8 @@ void Ledger::KeepLoss(const std::string& hash, const Slot& slot, const Loss& los
   conflict.set_payload_divergent(loser->fingerprint() != winner->fingerprint());
   conflict.set_loser_had_completed(had_completed);
   KeepEvidence(std::move(conflict), answer);
-  tables_.ShipClaim(hash, loss.run_id());  // carries the record to the other regions
+  // Carries the record to the other regions.
+  if (!MutationOn("record-not-shipped")) tables_.ShipClaim(hash, loss.run_id());
 }
 
 void Ledger::KeepCollision(const std::string& hash, const Slot& slot, const Claim& came,
@@ -76,7 +77,8 @@ void Ledger::KeepCollision(const std::string& hash, const Slot& slot, const Clai
 
 void Ledger::KeepLateCompletion(const Settle& settle, Claim& claim, const Stamp& stamp,
                                 Answer& answer) {
-  const bool final = settle.state() == COMPLETED || settle.state() == TERMINAL_FAILURE;
+  const bool final = (settle.state() == COMPLETED && !MutationOn("late-completion-unlisted")) ||
+                     settle.state() == TERMINAL_FAILURE;
   if (answer.winner.empty() || !final || settle.fence() != claim.fence() ||
       (claim.has_outcome() && !MutationOn("late-completion-twice")))
     return;
@@ -100,9 +102,13 @@ void Ledger::KeepLateCompletion(const Settle& settle, Claim& claim, const Stamp&
 void Ledger::MergeConflict(const Change& change, const std::string& hash, Answer& answer) {
   Conflict conflict = change.conflict();
   if (tables_.FindConflict(conflict.kind(), conflict.loser())) return;
+  if (conflict.region() == options_.region)
+    Reached(conflict.kind() == LOST ? "a region got the record of its own loser back"
+                                    : "a region got the record of its own late completion back");
   conflict.set_tenant(change.tenant());
   conflict.set_endpoint(change.endpoint());
   conflict.set_slot_hash(hash);
+  if (MutationOn("record-without-kind")) conflict.set_kind(LOST);
   KeepEvidence(std::move(conflict), answer);
 }
 
