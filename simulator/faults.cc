@@ -73,7 +73,7 @@ void Faults::Start(std::int64_t duration_ms) {
   Repeat(options_.transfer_gap_ms, 1, &Faults::TransferSome);
   Repeat(options_.dismissal_gap_ms, 8000, &Faults::DismissSome);
   Repeat(options_.cloned_gap_ms, 12'000, &Faults::CloneSome);
-  Repeat(options_.stepped_gap_ms, 1500, &Faults::StepSome);
+  Repeat(options_.stepped_gap_ms, 1000, &Faults::StepSome);
   for (const Fault& fault : options_.schedule)
     cluster_.time().After(fault.from_ms, [this, fault] {
       if (!stopped_) BeginFault(fault);

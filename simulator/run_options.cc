@@ -200,7 +200,8 @@ void DrawMemory(std::uint64_t seed, RunOptions& options) {
       break;
     }
     case 4:
-      options.faults.stepped_gap_ms = Between(random, 10'000, 30'000);
+      options.faults.stepped_gap_ms = Between(random, 4000, 15'000);
+      options.workload.no_settle_percent = 40;
       break;
     default:
       break;

@@ -37,7 +37,7 @@ void Faults::StepFor(const std::string& region, std::int64_t step_ms, std::int64
 }
 
 void Faults::StepSome(std::int64_t for_ms) {
-  StepFor(AnyRegion(), 100 + Below(kStepMsMax - 100), for_ms);
+  StepFor(AnyRegion(), kStepMsMax - Below(200), for_ms);
 }
 
 }  // namespace once

@@ -12,6 +12,7 @@ namespace once {
 namespace {
 
 constexpr std::int64_t kPatienceMs = 3000;  // a caller gives up after this
+constexpr std::uint32_t kSettleTries = 2;   // that follow the first
 constexpr std::uint64_t kDayMs = 24ull * 3600 * 1000;
 constexpr const char* kRunEndpoint = "POST /v1/runs";
 // The admission of a kSecondTry fails once; that of a kReserved takes time, under a lease.
@@ -287,7 +288,7 @@ void Workload::Execute(const Call& call, const Operation& owned, const std::stri
     settle.mutable_outcome()->set_body(ending.answer_body);
   }
   if (!call.probe && Chance(options_.stray_settle_percent)) ending.region = AnyRegion();
-  ending.tries_left = 2;
+  ending.tries_left = kSettleTries;
   cluster_.time().After(work_ms, [this, call, ending] { End(call, ending); });
 }
 
@@ -338,6 +339,8 @@ void Workload::End(const Call& call, const Ending& ending) {
         if (answer.kind == Answer::Kind::kFull || answer.kind == Answer::Kind::kUnavailable ||
             (ending.admission && answer.kind == Answer::Kind::kStaleFence))
           return again();
+        // It does not believe that it worked in vain.
+        if (!answer.winner.empty() && ending.tries_left == kSettleTries) again();
         if (StateOf(ending.status) == RETRYABLE)
           Again(call, 100 + static_cast<std::int64_t>(random_.Below(2000)));
       },

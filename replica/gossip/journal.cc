@@ -20,10 +20,9 @@ std::optional<Conflict> ConflictOf(Tables& tables, const Slot& slot, const Claim
                                    const std::string& region) {
   if (claim.state() == SUPERSEDED) return tables.FindConflict(LATE_COMPLETION, claim.run_id());
   const auto is = [&claim](const Loss& loss) { return loss.run_id() == claim.run_id(); };
-  const bool may_have_lost =
-      claim.region() == region
-          ? std::any_of(slot.losses().begin(), slot.losses().end(), is)
-          : claim.state() == COMPLETED && !MutationOn("given-back-without-record");
+  const bool may_have_lost = claim.region() == region
+                                 ? std::any_of(slot.losses().begin(), slot.losses().end(), is)
+                                 : claim.state() == COMPLETED;
   return may_have_lost ? tables.FindConflict(LOST, claim.run_id()) : std::nullopt;
 }
 

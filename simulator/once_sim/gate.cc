@@ -54,7 +54,6 @@ constexpr Seeded kSeeded[] = {
     {"returned-fence-ignored", false, "claim-fences"},
     {"record-not-shipped", false, "records"},
     {"record-without-kind", false, "records"},
-    {"given-back-without-record", false, "records"},
     {"late-completion-twice", false, "records"},
     {"late-completions-forgotten", false, "records"},
     {"late-completion-unlisted", false, "late-completions"},
