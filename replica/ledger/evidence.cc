@@ -102,9 +102,10 @@ void Ledger::KeepLateCompletion(const Settle& settle, Claim& claim, const Stamp&
 void Ledger::MergeConflict(const Change& change, const std::string& hash, Answer& answer) {
   Conflict conflict = change.conflict();
   if (tables_.FindConflict(conflict.kind(), conflict.loser())) return;
-  if (conflict.region() == options_.region)
-    Reached(conflict.kind() == LOST ? "a region got the record of its own loser back"
-                                    : "a region got the record of its own late completion back");
+  const bool own = conflict.region() == options_.region;
+  if (own && conflict.kind() == LOST) Reached("a region got the record of its own loser back");
+  if (own && conflict.kind() == LATE_COMPLETION)
+    Reached("a region got the record of its own late completion back");
   conflict.set_tenant(change.tenant());
   conflict.set_endpoint(change.endpoint());
   conflict.set_slot_hash(hash);
