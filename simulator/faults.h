@@ -17,6 +17,12 @@
 //     what it acknowledged before: it may admit again until the others have told it. Whatever
 //     another directory does hold then is not lost, unless that one is replaced too before it could
 //     be given back: in the end it is with its home again, and with everybody else.
+//   - That also happens twice within the clock bound, the second time with the region's clock back
+//   by
+//     less than the bound. What the first start gave as fences the second may then undercut
+//     (docs/CONSISTENCY.md).
+//   - A sender's link may take only so much. What waits for it goes later, or is dropped where the
+//     queue is full; a cut keeps what waits.
 //   - A copy of a directory is started, beside the original or in another region's name: it must
 //     refuse. It is also adopted while the original is set aside, which later comes back in its
 //     place: each is then a directory that replaces the other.
