@@ -86,6 +86,10 @@ struct Metrics::Registry {
                      .Name("openwop_idempotency_cross_region_conflicts_total")
                      .Help("Runs of this region that lost against another region's.")
                      .Register(all);
+    late_completions = &prometheus::BuildCounter()
+                            .Name("once_late_completions_total")
+                            .Help("Runs of this region that succeeded after they had given way.")
+                            .Register(all);
     collisions = &prometheus::BuildCounter()
                       .Name("once_run_id_collisions_total")
                       .Help("Claims that contradict one of the same run id, by their region.")
@@ -180,12 +184,22 @@ struct Metrics::Registry {
     return rows.emplace(place, row).first->second;
   }
 
+  void CountBetween(prometheus::Family<prometheus::Counter>& family, std::string_view tenant,
+                    std::string_view route, std::string_view pair) {
+    family
+        .Add({{"tenant", Capped(tenants, tenant)},
+              {"route", Capped(routes, route)},
+              {"region_pair", std::string(pair)}})
+        .Increment();
+  }
+
   const std::size_t label_values_max;
   prometheus::Registry all;
   std::array<prometheus::Family<prometheus::Counter>*, kEvents.size()> events{};
   prometheus::Family<prometheus::Counter>* limited = nullptr;
   prometheus::Family<prometheus::Histogram>* requests = nullptr;
   prometheus::Family<prometheus::Counter>* conflicts = nullptr;
+  prometheus::Family<prometheus::Counter>* late_completions = nullptr;
   prometheus::Family<prometheus::Counter>* collisions = nullptr;
   prometheus::Family<prometheus::Gauge>* partition = nullptr;
   prometheus::Family<prometheus::Gauge>* unacknowledged = nullptr;
@@ -269,11 +283,12 @@ void Metrics::Sync(std::int64_t micros) {
 }
 void Metrics::Conflict(std::string_view tenant, std::string_view route, std::string_view pair) {
   const std::lock_guard lock(registry_->mutex);
-  registry_->conflicts
-      ->Add({{"tenant", registry_->Capped(registry_->tenants, tenant)},
-             {"route", registry_->Capped(registry_->routes, route)},
-             {"region_pair", std::string(pair)}})
-      .Increment();
+  registry_->CountBetween(*registry_->conflicts, tenant, route, pair);
+}
+void Metrics::LateCompletion(std::string_view tenant, std::string_view route,
+                             std::string_view pair) {
+  const std::lock_guard lock(registry_->mutex);
+  registry_->CountBetween(*registry_->late_completions, tenant, route, pair);
 }
 void Metrics::Collision(std::string_view region) {
   registry_->collisions->Add({{"region", std::string(region)}}).Increment();
@@ -333,6 +348,7 @@ std::vector<std::string> Metrics::Names(bool many_regions, bool strict) {
     names = {"openwop_idempotency_cross_region_conflicts_total",
              "openwop_idempotency_partition_seconds",
              "once_replication_lag_seconds",
+             "once_late_completions_total",
              "once_run_id_collisions_total",
              "once_peer_unacknowledged_frames",
              "once_peer_queued_bytes",

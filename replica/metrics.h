@@ -37,6 +37,8 @@ class Metrics {
   void Sync(std::int64_t micros);
   /// A run of this region lost against another region's; `pair` is the two regions, sorted.
   void Conflict(std::string_view tenant, std::string_view route, std::string_view pair);
+  /// A run of this region that had given way to another region's success succeeded all the same.
+  void LateCompletion(std::string_view tenant, std::string_view route, std::string_view pair);
   /// That region used one run id for two claims.
   void Collision(std::string_view region);
   /// Time from a change to a peer's acknowledgement of it.

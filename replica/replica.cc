@@ -309,17 +309,23 @@ void Replica::Settled(const Answer& answer) {
   Resume(answer.run_id);
 }
 
-// Each loser is counted by its home region; the others only list it.
+// What was executed twice is counted by the home of the run that was in vain; the others only list
+// it.
 void Replica::CountConflict(const Conflict& conflict) {
-  if (conflict.kind() == LOST && conflict.region() == rules().region)
+  if (conflict.region() != rules().region) return;
+  if (conflict.kind() == LOST)
     metrics_.Conflict(conflict.tenant(), conflict.endpoint(), conflict.region_pair());
+  if (conflict.kind() == LATE_COMPLETION && conflict.late_status() < 400)
+    metrics_.LateCompletion(conflict.tenant(), conflict.endpoint(), conflict.region_pair());
 }
 
 void Replica::TakeUpConflicts() {
   for (std::uint64_t next = 1; next <= tables_.head().listed();) {
     const auto page = tables_.Conflicts(next, kConflictPage);
     if (page.empty()) return;
-    for (const Conflict& conflict : page) CountConflict(conflict);
+    for (const Conflict& conflict : page)
+      if (conflict.kind() != LATE_COMPLETION || !MutationOn("late-completions-forgotten"))
+        CountConflict(conflict);
     next = page.back().sequence() + 1;
   }
 }

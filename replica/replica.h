@@ -124,7 +124,7 @@ class Replica {
   Answer Recall(const Command& command);
   void Settled(const Answer& answer);
   void CountConflict(const Conflict& conflict);
-  /// The counter goes on where it was before the restart.
+  /// The counters go on where they were before the restart.
   void TakeUpConflicts();
   void Resume(const std::string& run_id);
   void ResumeLater(const std::string& run_id);

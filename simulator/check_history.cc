@@ -5,8 +5,8 @@ namespace once {
 Violations CheckHistory(const History& history) {
   Violations all;
   for (const auto check : {CheckOneWinner, CheckExpiry, CheckAnswers, CheckFence, CheckClock,
-                           CheckZombie, CheckConflicts, CheckLinearizable, CheckFences,
-                           CheckAcknowledged, CheckWaiting, CheckPolicies})
+                           CheckZombie, CheckConflicts, CheckHomeFences, CheckLinearizable,
+                           CheckFences, CheckAcknowledged, CheckWaiting, CheckPolicies})
     for (Violation& violation : check(history)) all.push_back(std::move(violation));
   return all;
 }

@@ -30,6 +30,10 @@ Violations CheckExpiry(const History& history);
 Violations CheckAnswers(const History& history);
 /// A completion is accepted only under the present fence, and in best-effort mode only at home.
 Violations CheckFence(const History& history);
+/// Best-effort mode: the fences that a region gives for a key rise, also when its directory was
+/// lost or put back. Not judged: what a start gave within the clock bound before the one that had
+/// another directory (docs/CONSISTENCY.md).
+Violations CheckHomeFences(const History& history);
 /// What is over is not answered with again, also when a late message tells of it.
 Violations CheckZombie(const History& history);
 /// While its wall clock is off by more than the bound a node admits nothing new of its own.
@@ -76,6 +80,15 @@ bool WinnerMayBeUndone(const Cluster& cluster, const Conflict& conflict);
 Violations CheckLosers(Cluster& cluster, const Holdings& holdings);
 /// The regions' conflict counts add up to the number of losers, with those that are forgotten.
 Violations CheckConflictCount(Cluster& cluster, const Holdings& holdings, std::int64_t grace_ms);
+/// Every region lists the same losers and late completions, each once. A home that lost its
+/// directory may have said something else of its own.
+Violations CheckRecords(Cluster& cluster, const Holdings& holdings);
+/// At any start, and in the end: what the region counts is what it lists of its own.
+Violations CheckCounters(Cluster& cluster, const std::string& region);
+/// Whoever succeeded after its claim had given way, and was told so, is listed everywhere.
+Violations CheckLateCompletions(Cluster& cluster, const History& history);
+/// What has been over for the grace is gone from the disk, the memory and the index.
+Violations CheckForgotten(Cluster& cluster);
 /// Nothing is left to say: journals are empty, every frame is acknowledged, no peer was refused
 /// but those that `started_ahead`.
 Violations CheckDrained(Cluster& cluster, const std::set<std::string>& started_ahead);

@@ -90,6 +90,10 @@ class Cluster {
   /// Only while the region is up.
   Replica& replica(const std::string& region) { return *nodes_.at(region).replica; }
   Gossip& gossip(const std::string& region) { return *nodes_.at(region).gossip; }
+  const Transport& transport(const std::string& region) const {
+    return *nodes_.at(region).transport;
+  }
+  Metrics& metrics(const std::string& region) { return *nodes_.at(region).metrics; }
   /// The region's part in the strict group. Null: it is down, or there is no group.
   StrictGroup* group(const std::string& region);
   /// Null also while it is silent.

@@ -48,7 +48,8 @@ std::string Faults::Resolve(const std::string& region) {
 void Faults::Start(std::int64_t duration_ms) {
   until_ms_ = duration_ms;
   cluster_.network().SetRules(options_.links);
-  if (options_.links.loss_percent > 0 || options_.links.very_late_permille > 0)
+  if (options_.links.loss_percent > 0 || options_.links.very_late_permille > 0 ||
+      options_.links.bytes_per_ms > 0)
     Open(Fault::Kind::kLossyLinks, "", "", options_.links.loss_percent);
   if (options_.skew_ms_max > 0)
     for (const std::string& region : cluster_.regions())
@@ -72,6 +73,7 @@ void Faults::Start(std::int64_t duration_ms) {
   Repeat(options_.transfer_gap_ms, 1, &Faults::TransferSome);
   Repeat(options_.dismissal_gap_ms, 8000, &Faults::DismissSome);
   Repeat(options_.cloned_gap_ms, 12'000, &Faults::CloneSome);
+  Repeat(options_.stepped_gap_ms, 1000, &Faults::StepSome);
   for (const Fault& fault : options_.schedule)
     cluster_.time().After(fault.from_ms, [this, fault] {
       if (!stopped_) BeginFault(fault);
@@ -357,6 +359,8 @@ void Faults::BeginFault(Fault fault) {
       return EmptyFor(fault.region, for_ms);
     case Fault::Kind::kRestored:
       return RestoreFor(fault.region, fault.amount, for_ms);
+    case Fault::Kind::kSteppedStarts:
+      return StepFor(fault.region, fault.amount, for_ms);
     case Fault::Kind::kCloned:
       return CloneFor(fault.region, fault.amount, for_ms);
     case Fault::Kind::kTransfer:

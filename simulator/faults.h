@@ -17,6 +17,12 @@
 //     what it acknowledged before: it may admit again until the others have told it. Whatever
 //     another directory does hold then is not lost, unless that one is replaced too before it could
 //     be given back: in the end it is with its home again, and with everybody else.
+//   - That also happens twice within the clock bound, the second time with the region's clock back
+//   by
+//     less than the bound. What the first start gave as fences the second may then undercut
+//     (docs/CONSISTENCY.md).
+//   - A sender's link may take only so much. What waits for it goes later, or is dropped where the
+//     queue is full; a cut keeps what waits.
 //   - A copy of a directory is started, beside the original or in another region's name: it must
 //     refuse. It is also adopted while the original is set aside, which later comes back in its
 //     place: each is then a directory that replaces the other.
@@ -88,6 +94,7 @@ class Faults {
   void StartSomeAhead(std::int64_t for_ms);
   void EmptySome(std::int64_t for_ms);
   void RestoreSome(std::int64_t for_ms);
+  void StepSome(std::int64_t for_ms);
   void TransferSome(std::int64_t for_ms);
   void DismissSome(std::int64_t for_ms);
   void CloneSome(std::int64_t for_ms);
@@ -98,6 +105,9 @@ class Faults {
                   const std::function<void()>& replace, std::int64_t for_ms);
   void EmptyFor(const std::string& region, std::int64_t for_ms);
   void RestoreFor(const std::string& region, std::int64_t age_ms, std::int64_t for_ms);
+  /// It starts twice within that time, each time with another directory, and the second time with
+  /// its clock back by up to twice `step_ms`. See start_faults.cc.
+  void StepFor(const std::string& region, std::int64_t step_ms, std::int64_t for_ms);
   /// Somebody starts a copy, in vain. When it is so old it is adopted, and takes the place of its
   /// original for a while.
   void CloneFor(const std::string& region, std::int64_t age_ms, std::int64_t for_ms);

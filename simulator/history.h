@@ -41,6 +41,7 @@ struct Operation {
   Answer answer = Answer::kNone;
   std::string run_id;
   std::uint64_t fence = 0;
+  std::string winner;  // a settle by the last owner of a claim that had given way: to this run
   std::uint32_t status = 0;  // of a settled or replayed outcome
   std::string answer_body;
   std::uint64_t retention_ms = 0;         // asked for by a begin; 0: never expires, or not known
@@ -70,14 +71,15 @@ struct Fault {
     kRestored,
     kTransfer,
     kDismissed,
-    kCloned
+    kCloned,
+    kSteppedStarts
   };
   Kind kind = Kind::kCut;
   std::int64_t from_ms = 0;
   std::int64_t to_ms = -1;  // -1: not over yet
   std::string region;       // the one concerned; for kCut and kClog the sending side
   std::string other;        // kCut and kClog: the receiving side
-  std::int64_t amount = 0;  // clock jump, delay or age of a backup in ms, loss in percent
+  std::int64_t amount = 0;  // clock jump or step, delay or age of a backup in ms, loss in percent
 };
 
 /// A run that lost, as its home region recorded it.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "conflict/probe.h"
+
 namespace once {
 
 LinkWatch::LinkWatch(Cluster& cluster, const Faults& faults, std::int64_t interval_ms)
@@ -68,10 +70,28 @@ std::int64_t LinkWatch::MissingFor(const std::string& from, const Vector& has) {
   return age_ms;
 }
 
+bool LinkWatch::IsDropped(const std::string& from, const Vector& has) const {
+  const Journal& journal = cluster_.gossip(from).journal();
+  const auto own = journal.applied().Of(from);
+  return std::any_of(own.begin(), own.end(), [&](const Vector::Entry& entry) {
+    const auto& [stream, sequence] = entry;
+    const std::uint64_t known = KnownUpto(has, stream);
+    // Closed without it.
+    if (stream.second == 0)
+      return known < sequence && EntriesUpto(journal.applied(), from, sequence).empty();
+    return known < sequence && journal.KeptFrom(stream) > known + 1;
+  });
+}
+
 void LinkWatch::Compare(const std::string& from, const std::string& to, const Vector& has) {
   const std::int64_t now_ms = NowMillis();
   const std::int64_t age_ms = MissingFor(from, has);
   if (age_ms == 0 || excused_.count({from, to})) return;
+  if (IsDropped(from, has)) {
+    Reached("a peer lacked what the journal had dropped");
+    excused_.insert({from, to});
+    return;
+  }
   const double gauge = cluster_.gossip(from).StateOf(to).partition_seconds;
   divergences_.push_back({now_ms, from, to, age_ms, static_cast<std::int64_t>(gauge * 1000),
                           now_ms - faults_.CleanSinceMillis(from, to)});

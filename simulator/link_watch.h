@@ -45,6 +45,8 @@ class LinkWatch {
   void NoteSaid(const std::string& region, const Journal& journal);
   /// For how long that vector has lacked something that `from` had said.
   std::int64_t MissingFor(const std::string& from, const Vector& has);
+  /// That vector lacks what the journal does not have any more: all is said again.
+  bool IsDropped(const std::string& from, const Vector& has) const;
   void Compare(const std::string& from, const std::string& to, const Vector& has);
   std::int64_t NowMillis() const;
 
@@ -54,7 +56,7 @@ class LinkWatch {
   const std::int64_t start_us_;
   /// By region and incarnation, oldest first.
   std::map<std::string, std::map<std::uint64_t, std::deque<Said>>> said_;
-  std::set<std::pair<std::string, std::string>> excused_;  // (from, to)
+  std::set<std::pair<std::string, std::string>> excused_;  // (from, to), until it has caught up
   std::vector<Divergence> divergences_;
 };
 

@@ -39,9 +39,27 @@ void MemoryDisk::KeepUnsynced(std::size_t batches) {
     TakeBack(unsynced_.back(), visible_);
     unsynced_.pop_back();
   }
-  unsynced_.clear();  // what survived is on the medium
+  Settle(unsynced_.size());  // what survived is on the medium
   ++crashes_;
   has_store_ = false;
+}
+
+std::optional<std::string> MemoryDisk::Durable(std::string_view key) const {
+  for (const Undo& undo : unsynced_)
+    for (const auto& [changed, old] : undo)
+      if (changed == key) return old;
+  const auto found = visible_.find(key);
+  return found == visible_.end() ? std::nullopt : std::optional(found->second);
+}
+
+void MemoryDisk::Settle(std::size_t batches) {
+  std::vector<std::string> keys;
+  for (std::size_t i = 0; i < batches; ++i) {
+    for (auto& [key, old] : unsynced_[i])
+      if (on_durable) keys.push_back(std::move(key));
+  }
+  unsynced_.erase(unsynced_.begin(), unsynced_.begin() + static_cast<std::ptrdiff_t>(batches));
+  if (on_durable && !keys.empty()) on_durable(keys);
 }
 
 void MemoryDisk::Apply(const KvBatch& batch) {
@@ -156,8 +174,7 @@ KvStatus MemoryStore::FinishSync(std::size_t batches) {
   syncing_ = false;
   if (std::exchange(disk_.fail_next_sync_, false)) failed_ = true;
   if (failed_) return KvStatus::kFailed;
-  disk_.unsynced_.erase(disk_.unsynced_.begin(),
-                        disk_.unsynced_.begin() + static_cast<std::ptrdiff_t>(batches));
+  disk_.Settle(batches);
   return KvStatus::kOk;
 }
 

@@ -56,6 +56,10 @@ class MemoryDisk {
   const Contents& visible() const { return visible_; }
   /// What is sure to survive a crash.
   Contents durable() const;
+  /// The same of one key.
+  std::optional<std::string> Durable(std::string_view key) const;
+  /// Called with the keys of what has just become durable, each as often as it was written.
+  std::function<void(const std::vector<std::string>& keys)> on_durable;
 
  private:
   friend class MemoryStore;
@@ -66,6 +70,8 @@ class MemoryDisk {
   static void TakeBack(const Undo& undo, Contents& contents);
   void Apply(const KvBatch& batch);
   void KeepUnsynced(std::size_t batches);
+  /// The oldest of them are on the medium.
+  void Settle(std::size_t batches);
 
   Contents visible_;
   std::deque<Undo> unsynced_;

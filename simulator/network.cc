@@ -2,7 +2,14 @@
 
 #include <algorithm>
 
+#include "conflict/probe.h"
+
 namespace once {
+namespace {
+
+constexpr std::int64_t kRedialMs = 50;
+
+}  // namespace
 
 void Network::Send(const std::string& from, const std::string& to, std::string message) {
   bytes_ += message.size();
@@ -48,6 +55,50 @@ void Network::Unclog(const std::string& from, const std::string& to) {
 
 void Network::UnclogAll() {
   while (!clogs_.empty()) Unclog(clogs_.begin()->first.first, clogs_.begin()->first.second);
+}
+
+void SimulatedTransport::Send(const std::string& to, std::string message) {
+  const LinkRules& rules = network_.rules();
+  const auto held = queues_.find(to);
+  const bool waits = held != queues_.end() && !held->second.messages.empty();
+  if (rules.bytes_per_ms == 0 && !waits) return network_.Send(region_, to, std::move(message));
+  Queue& queue = queues_[to];
+  if (waits && queue.bytes + message.size() > rules.queue_bytes_max)
+    return Reached("a message found the queue to a peer full");
+  queue.bytes += message.size();
+  queue.messages.push_back(std::move(message));
+  if (!waits) SendFirst(to);
+}
+
+// A link that is cut takes nothing; what waits for it goes when it is mended.
+void SimulatedTransport::SendFirst(const std::string& to) {
+  const std::int64_t rate = network_.rules().bytes_per_ms;
+  const bool cut = network_.IsCut(region_, to);
+  const auto size = static_cast<std::int64_t>(queues_[to].messages.front().size());
+  const std::int64_t takes_ms = cut ? kRedialMs : rate == 0 ? 0 : size / rate;
+  scheduler_.After(takes_ms, [this, to, cut] {
+    if (cut) return SendFirst(to);
+    Queue& queue = queues_[to];
+    std::string message = std::move(queue.messages.front());
+    queue.messages.pop_front();
+    queue.bytes -= message.size();
+    network_.Send(region_, to, std::move(message));
+    if (!queue.messages.empty()) SendFirst(to);
+  });
+}
+
+std::size_t SimulatedTransport::Unsent(const std::string& to) const {
+  const auto held = queues_.find(to);
+  return held == queues_.end() ? 0 : held->second.bytes;
+}
+
+void SimulatedTransport::SetReceiver(Receive receive) {
+  network_.receivers_[region_] = [this, hear = std::make_shared<Receive>(std::move(receive))](
+                                     const std::string& from, std::string message) {
+    scheduler_.Post([hear, from, message = std::move(message)]() mutable {
+      (*hear)(from, std::move(message));
+    });
+  };
 }
 
 }  // namespace once

@@ -4,7 +4,9 @@
 // The promise it respects is Transport's: a message that arrives is whole and its sender is true.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -26,6 +28,10 @@ struct LinkRules {
   std::uint32_t repeat_percent = 0;
   std::uint32_t very_late_permille = 0;  // delivered much later, by up to `very_late_ms`
   std::int64_t very_late_ms = 20'000;
+  /// What a sender's link takes; 0: everything at once. Beyond that messages queue at the sender,
+  /// up to the bound, and those that find it full are dropped, as in replica/io/tls_transport.cc.
+  std::int64_t bytes_per_ms = 0;
+  std::size_t queue_bytes_max = 1u << 20;
 };
 
 class Network {
@@ -73,28 +79,28 @@ class Network {
 /// One region's end of the network, for as long as its process lives.
 class SimulatedTransport : public Transport {
  public:
-  /// Messages arrive through `scheduler`: a process that stands still hears them when it goes on.
+  /// Messages come and go through `scheduler`: a process that stands still hears them when it goes
+  /// on.
   SimulatedTransport(Network& network, std::string region, Scheduler& scheduler)
       : network_(network), region_(std::move(region)), scheduler_(scheduler) {}
   ~SimulatedTransport() override { network_.receivers_.erase(region_); }
 
-  void Send(const std::string& to, std::string message) override {
-    network_.Send(region_, to, std::move(message));
-  }
-  std::size_t Unsent(const std::string&) const override { return 0; }
-  void SetReceiver(Receive receive) override {
-    network_.receivers_[region_] = [this, hear = std::make_shared<Receive>(std::move(receive))](
-                                       const std::string& from, std::string message) {
-      scheduler_.Post([hear, from, message = std::move(message)]() mutable {
-        (*hear)(from, std::move(message));
-      });
-    };
-  }
+  void Send(const std::string& to, std::string message) override;
+  std::size_t Unsent(const std::string& to) const override;
+  void SetReceiver(Receive receive) override;
 
  private:
+  /// What waits for a link that takes only so much; the first of it is under way.
+  struct Queue {
+    std::deque<std::string> messages;
+    std::size_t bytes = 0;
+  };
+  void SendFirst(const std::string& to);
+
   Network& network_;
   const std::string region_;
   Scheduler& scheduler_;
+  std::map<std::string, Queue> queues_;
 };
 
 }  // namespace once

@@ -49,6 +49,23 @@ Verdict Judge(const Slot& slot) {
   return verdict;
 }
 
+std::int64_t EndWithComponent(const Slot& slot, const Claim& claim) {
+  if (claim.state() == PENDING)
+    return claim.retention_ms() == 0
+               ? kNoEndMs
+               : claim.lease_until_ms() + static_cast<std::int64_t>(claim.retention_ms());
+  if (claim.state() == RELEASED) return std::max(claim.finalised_ms(), claim.lease_until_ms());
+  const Verdict verdict = Judge(slot);
+  const auto survivor = verdict.survivor_of.find(claim.run_id());
+  if (survivor == verdict.survivor_of.end()) return claim.expires_ms();
+  std::int64_t end_ms = 0;
+  for (const Claim& other : slot.claims())
+    if (const auto at = verdict.survivor_of.find(other.run_id());
+        at != verdict.survivor_of.end() && at->second == survivor->second)
+      end_ms = std::max(end_ms, other.expires_ms());
+  return end_ms;
+}
+
 Slots ReadSlots(const MemoryDisk::Contents& disk) {
   Slots slots;
   const std::string prefix = keys::Slot("");

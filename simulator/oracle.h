@@ -20,6 +20,11 @@ struct Verdict {
 
 Verdict Judge(const Slot& slot);
 
+inline constexpr std::int64_t kNoEndMs = INT64_MAX;
+/// When the claim is over, in words of docs/CONSISTENCY.md: a final one with the last of its
+/// component, a pending one when nobody came back for it.
+std::int64_t EndWithComponent(const Slot& slot, const Claim& claim);
+
 inline constexpr std::size_t kConflictsMax = 100'000;  // more than any world makes
 
 /// What a disk holds, by (tenant, key). Looking changes nothing in the region's memory.

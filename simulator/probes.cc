@@ -20,6 +20,24 @@ constexpr Probe kProbes[] = {
     // Bounds.
     {"a slot held as many claims of a region as it may", true, false},
     {"eviction passed over a claim that somebody worked on", true, false},
+    {"a loser's survivor lost to a lower run", true, false},
+    {"a claim came that may have been forgotten here", true, false},
+    {"a region executed a key when the lease of another region's claim was over", true, false},
+    // What regions tell each other.
+    {"a frame over a gap came from a relay", true, false},
+    {"a frame was larger than the window", true, false},
+    {"a digest came so late that it may stand for what was forgotten", true, false},
+    {"a message found the queue to a peer full", true, false},
+    {"a peer lacked what the journal had dropped", true, false},
+    {"a peer was held back because something was unsent", true, false},
+    // Regions that lost their data.
+    {"a region started twice within the clock bound", true, false},
+    {"a region heard that it had spoken under a higher number", true, false},
+    {"a region got its own claim back", true, false},
+    {"a region got a claim back that somebody may still work on", true, false},
+    {"a region got the record of its own loser back", true, false},
+    {"a region got the record of its own late completion back", true, false},
+    {"a baseline stood for dropped frames", true, false},
 };
 
 ProbeCounts& Counts() {

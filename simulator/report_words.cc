@@ -118,6 +118,8 @@ std::string_view Word(Fault::Kind kind) {
       return "dismissed-member";
     case Fault::Kind::kCloned:
       return "cloned-directory";
+    case Fault::Kind::kSteppedStarts:
+      return "stepped-starts";
   }
   return "unknown";
 }

@@ -195,6 +195,39 @@ void DrawBounds(Random& random, RunOptions& options) {
     cluster.slots_max = 1 + random.Below(keys);
 }
 
+// Regions that forget soon, or that do not wait for whoever is silent, links that are slow, and
+// starts with the clock set back. Of its own stream: the rest of the world is the same without.
+void DrawMemory(std::uint64_t seed, RunOptions& options) {
+  Random random(seed ^ 0x5a5a1234c3c36789u);
+  GossipOptions& gossip = options.cluster.gossip;
+  switch (random.Below(12)) {
+    case 0:
+    case 1:  // Claims are over soon and forgotten soon.
+      options.cluster.forget_grace_ms = Between(random, 2500, 12'000);
+      options.workload.short_retention_percent = 90;
+      options.workload.short_retention_ms_max = 8000;
+      break;
+    case 2:  // Whoever is away for so long comes back by a baseline.
+      gossip.silence_ms_max = Between(random, 3000, 15'000);
+      gossip.journal_changes_max = static_cast<std::uint64_t>(Between(random, 50, 120));
+      gossip.baseline_ms = Between(random, 1000, 4000);
+      break;
+    case 3: {
+      LinkRules& links = options.faults.links;
+      links.bytes_per_ms = Between(random, 2, 8);
+      links.queue_bytes_max = static_cast<std::size_t>(Between(random, 4, 32)) << 10;
+      gossip.window_bytes = static_cast<std::size_t>(Between(random, 256, 3000));
+      break;
+    }
+    case 4:
+      options.faults.stepped_gap_ms = Between(random, 4000, 15'000);
+      options.workload.no_settle_percent = 40;
+      break;
+    default:
+      break;
+  }
+}
+
 }  // namespace
 
 RunOptions DrawOptions(std::uint64_t seed, bool strict) {
@@ -232,6 +265,7 @@ RunOptions DrawOptions(std::uint64_t seed, bool strict) {
   LinkRules& links = options.faults.links;
   if (links.very_late_permille > 0 && random.OneIn(3))
     links.very_late_ms = Between(random, 1, 180) * 60'000;
+  if (!strict) DrawMemory(seed, options);
   return options;
 }
 
@@ -273,6 +307,15 @@ std::vector<std::pair<std::string, std::string>> Describe(const RunOptions& opti
   say("repeat_percent", faults.links.repeat_percent);
   say("very_late_permille", faults.links.very_late_permille);
   if (faults.links.very_late_permille > 0) say("very_late_ms", faults.links.very_late_ms);
+  say("bytes_per_ms", faults.links.bytes_per_ms);
+  if (faults.links.bytes_per_ms > 0) say("queue_bytes_max", faults.links.queue_bytes_max);
+  if (options.cluster.forget_grace_ms != ClusterOptions().forget_grace_ms)
+    say("forget_grace_ms", options.cluster.forget_grace_ms);
+  if (options.cluster.gossip.silence_ms_max != GossipOptions().silence_ms_max) {
+    say("silence_ms_max", options.cluster.gossip.silence_ms_max);
+    say("journal_changes_max", options.cluster.gossip.journal_changes_max);
+    say("baseline_ms", options.cluster.gossip.baseline_ms);
+  }
   say("cut_gap_ms", faults.cut_gap_ms);
   say("one_way_cuts", faults.one_way_cuts);
   say("bridge_cuts", faults.bridge_cuts);
@@ -289,6 +332,7 @@ std::vector<std::pair<std::string, std::string>> Describe(const RunOptions& opti
   say("emptied_gap_ms", faults.emptied_gap_ms);
   say("restored_gap_ms", faults.restored_gap_ms);
   say("cloned_gap_ms", faults.cloned_gap_ms);
+  say("stepped_gap_ms", faults.stepped_gap_ms);
   say("transfer_gap_ms", faults.transfer_gap_ms);
   say("dismissal_gap_ms", faults.dismissal_gap_ms);
   say("leader_percent", faults.leader_percent);

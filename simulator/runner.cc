@@ -5,6 +5,7 @@
 #include <set>
 
 #include "simulator/checks.h"
+#include "simulator/disk_watch.h"
 #include "simulator/faults.h"
 #include "simulator/group_operator.h"
 #include "simulator/group_watch.h"
@@ -30,7 +31,8 @@ class Simulation {
         workload_(cluster_, options.workload, options.seed * 3 + 1, history_),
         keeper_(cluster_, options.seed * 7 + 3, options.faults.MayLose() ? 3 : 1),
         faults_(cluster_, keeper_, options.faults, options.seed * 5 + 2, history_),
-        watch_(cluster_, faults_, kWatchMs) {
+        watch_(cluster_, faults_, kWatchMs),
+        disks_(cluster_, [this](Violations found) { Keep(std::move(found)); }) {
     history_.seed = options.seed;
     history_.scenario = options.scenario;
     history_.strict = options.strict;
@@ -46,6 +48,7 @@ class Simulation {
       if (options_.cluster.evict_oldest) cluster_.on_evicted(region);
       if (group_) group_->Restarted(region);
       // With another directory it must be told first; in the end it must have been.
+      if (!cluster_.HasFailedToStart(region)) Keep(CheckCounters(cluster_, region));
       if (cluster_.life(region) == 0)
         Keep(CheckDurability(history_, {{region, ReadSlots(cluster_.disk(region).visible())}},
                              Elapsed(), options_.cluster.forget_grace_ms));
@@ -53,6 +56,7 @@ class Simulation {
     cluster_.on_replaced = [this](const std::string& region) {
       NoteLost(ReadDurable(cluster_), history_);
       watch_.Excuse(region);
+      disks_.Follow(region);
     };
     cluster_.on_evicted = [this](const std::string& region) {
       NoteEvicted(region, ReadSlots(cluster_.disk(region).visible()), history_);
@@ -78,6 +82,7 @@ class Simulation {
     faults_.Stop();
     if (group_) group_->Healed();
     Converge();
+    WaitForForgetting();
     for (const std::string& region : cluster_.regions()) {
       workload_.Probe(region);
       Settle();
@@ -123,6 +128,13 @@ class Simulation {
     Advance(static_cast<std::int64_t>(options_.workload.lease_ms) + 3000);
   }
 
+  // Where that is soon.
+  void WaitForForgetting() {
+    constexpr std::int64_t kSoonMs = 60'000;
+    const std::int64_t grace_ms = options_.cluster.forget_grace_ms;
+    if (grace_ms < kSoonMs) Advance(grace_ms + 10'000);
+  }
+
   void Settle() {
     Advance(2 * options_.cluster.gossip.interval_ms);
     if (!RunUntilQuiet(options_.liveness_ms_max)) SayNotQuiet();
@@ -148,6 +160,10 @@ class Simulation {
     Keep(CheckHistory(history_));
     Keep(CheckDurability(history_, holdings_, Elapsed(), grace_ms));
     Keep(CheckRoom(cluster_, holdings_, history_));
+    Keep(CheckForgotten(cluster_));
+    Keep(CheckRecords(cluster_, holdings_));
+    Keep(CheckLateCompletions(cluster_, history_));
+    for (const std::string& region : cluster_.regions()) Keep(CheckCounters(cluster_, region));
     holdings_ = WithoutForgettable(std::move(holdings_), cluster_.time().WallMillis(), grace_ms);
     Keep(CheckSurvivor(cluster_, holdings_));
     Keep(CheckLosers(cluster_, holdings_));
@@ -293,6 +309,7 @@ class Simulation {
   GroupOperator keeper_;
   Faults faults_;
   LinkWatch watch_;
+  DiskWatch disks_;
   std::optional<GroupWatch> group_;                       // in a world with a strict group
   Holdings holdings_;                                     // in the end
   std::map<std::string, std::int64_t> differs_since_ms_;  // by slot hash

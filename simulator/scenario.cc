@@ -51,7 +51,9 @@ Fields LinkFields(LinkRules& l) {
           {"loss_percent", Into(l.loss_percent)},
           {"repeat_percent", Into(l.repeat_percent)},
           {"very_late_permille", Into(l.very_late_permille)},
-          {"very_late_ms", Into(l.very_late_ms)}};
+          {"very_late_ms", Into(l.very_late_ms)},
+          {"bytes_per_ms", Into(l.bytes_per_ms)},
+          {"queue_bytes_max", Into(l.queue_bytes_max)}};
 }
 
 Fields FaultFields(FaultOptions& f) {
@@ -73,6 +75,7 @@ Fields FaultFields(FaultOptions& f) {
           {"emptied_gap_ms", Into(f.emptied_gap_ms)},
           {"restored_gap_ms", Into(f.restored_gap_ms)},
           {"cloned_gap_ms", Into(f.cloned_gap_ms)},
+          {"stepped_gap_ms", Into(f.stepped_gap_ms)},
           {"replacements_max", Into(f.replacements_max)},
           {"transfer_gap_ms", Into(f.transfer_gap_ms)},
           {"dismissal_gap_ms", Into(f.dismissal_gap_ms)},
@@ -93,7 +96,10 @@ Fields GossipFields(GossipOptions& g) {
           {"resend_ms", Into(g.resend_ms)},
           {"relay_ms", Into(g.relay_ms)},
           {"digest_interval_ms", Into(g.digest_interval_ms)},
-          {"window_bytes", Into(g.window_bytes)}};
+          {"window_bytes", Into(g.window_bytes)},
+          {"baseline_ms", Into(g.baseline_ms)},
+          {"silence_ms_max", Into(g.silence_ms_max)},
+          {"journal_changes_max", Into(g.journal_changes_max)}};
 }
 
 Fields ClusterFields(ClusterOptions& c) {
@@ -119,6 +125,7 @@ const std::map<std::string, Fault::Kind, std::less<>> kFaultWords = {
     {"emptied-directory", Fault::Kind::kEmptied},
     {"restored-backup", Fault::Kind::kRestored},
     {"cloned-directory", Fault::Kind::kCloned},
+    {"stepped-starts", Fault::Kind::kSteppedStarts},
     {"transfer", Fault::Kind::kTransfer},
     {"dismissed-member", Fault::Kind::kDismissed}};
 
@@ -197,6 +204,16 @@ void LeaveRoom(RunOptions& options) {
   options.workload.give_back_times = 0;
 }
 
+// What a scenario does not say is forgotten as late as usual, whatever the seed draws.
+void WaitForAll(RunOptions& options) {
+  const GossipOptions usual;
+  GossipOptions& gossip = options.cluster.gossip;
+  options.cluster.forget_grace_ms = ClusterOptions().forget_grace_ms;
+  gossip.silence_ms_max = usual.silence_ms_max;
+  gossip.journal_changes_max = usual.journal_changes_max;
+  gossip.baseline_ms = usual.baseline_ms;
+}
+
 void Apply(const toml::table& root, RunOptions& options) {
   static constexpr const char* kNames[] = {"about", "strict", "quiet",  "safety_ms", "workload",
                                            "links", "faults", "gossip", "cluster",   "fault"};
@@ -235,6 +252,7 @@ std::variant<RunOptions, std::string> LoadScenario(const std::string& place, std
   try {
     const toml::table root = toml::parse_file(file.string());
     options = DrawOptions(seed, root["strict"].value_or(strict));
+    WaitForAll(options);
     options.scenario = place;
     Apply(root, options);
   } catch (const toml::parse_error& wrong) {

@@ -12,6 +12,7 @@ namespace once {
 namespace {
 
 constexpr std::int64_t kPatienceMs = 3000;  // a caller gives up after this
+constexpr std::uint32_t kSettleTries = 2;   // that follow the first
 constexpr std::uint64_t kDayMs = 24ull * 3600 * 1000;
 constexpr const char* kRunEndpoint = "POST /v1/runs";
 constexpr const char* kEndpoint = "POST /pay";  // of BeginCommand
@@ -223,6 +224,8 @@ Replica::Done Workload::Heard(std::size_t operation, std::function<bool()> over,
     heard.answer = AnswerHeard(answer.kind);
     heard.room = heard.room && HasRoom(heard);
     if (heard.kind == Operation::Kind::kBegin) Note(heard, answer);
+    if (heard.kind == Operation::Kind::kSettle && answer.claim.fence() == heard.fence)
+      heard.winner = answer.winner;
     hear(answer);
   };
 }
@@ -309,7 +312,7 @@ void Workload::Execute(const Call& call, const Operation& owned, const std::stri
 
   Ending ending = SettlementOf(owned, hash, status);
   if (!call.probe && Chance(options_.stray_settle_percent)) ending.region = AnyRegion();
-  ending.tries_left = 2;
+  ending.tries_left = kSettleTries;
   if (!call.probe && Chance(options_.renew_percent))
     return RenewLater(call, {ending, hash, owned.lease_ms, 1 + static_cast<int>(random_.Below(3)),
                              random_.OneIn(3)});
@@ -469,6 +472,8 @@ void Workload::End(const Call& call, const Ending& ending) {
         if (answer.kind == Answer::Kind::kFull || answer.kind == Answer::Kind::kUnavailable ||
             (ending.admission && answer.kind == Answer::Kind::kStaleFence))
           return again();
+        // It does not believe that it worked in vain.
+        if (!answer.winner.empty() && ending.tries_left == kSettleTries) again();
         if (StateOf(ending.status) == RETRYABLE)
           Again(call, 100 + static_cast<std::int64_t>(random_.Below(2000)));
       },

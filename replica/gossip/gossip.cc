@@ -6,6 +6,7 @@
 
 #include "conflict/forget.h"
 #include "conflict/mutation.h"
+#include "conflict/probe.h"
 
 namespace once {
 namespace {
@@ -156,8 +157,9 @@ void Gossip::PrepareDigest() {
   next_bucket_ = (next_bucket_ + 1) & 0xff;
   BucketDigest& digest = digest_.emplace();
   digest.set_bucket(next_bucket_);
-  // A clock that is ahead by the bound forgets no more than this leaves out.
-  digest.set_cutoff_ms(replica_.NowMillis() - options_.grace_ms);
+  // A clock that is ahead by the bound forgets no more than this leaves out, and has the bound once
+  // more to hear of it.
+  digest.set_cutoff_ms(replica_.NowMillis() - options_.grace_ms + options_.skew_bound_ms);
   digest.mutable_as_of()->set_origin(options_.region);
   digest.mutable_as_of()->set_incarnation(journal_.own().second);
   digest.mutable_as_of()->set_sequence(KnownUpto(journal_.applied(), journal_.own()));
@@ -226,7 +228,10 @@ void Gossip::SendTo(const std::string& name, const BucketDigest* digest) {
   Peer& peer = peers_[name];
   said_.Clear();
   if (digest) *said_.mutable_digest() = *digest;
-  if (transport_.Unsent(name) < options_.window_bytes) AddFrames(name, peer, said_);
+  if (transport_.Unsent(name) < options_.window_bytes)
+    AddFrames(name, peer, said_);
+  else
+    Reached("a peer was held back because something was unsent");
   Send(name, peer, said_);
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "conflict/mutation.h"
+#include "conflict/probe.h"
 #include "replica/gossip/gossip.h"
 #include "replica/ledger/command.pb.h"
 #include "replica/ledger/run_id.h"
@@ -204,7 +205,12 @@ void Gossip::Take(const std::string& from, SealedFrame sealed) {
   if (!frame.ParseFromString(sealed.frame()) || frame.changes_size() == 0) return Refuse(from);
   // What we say now comes back through others, and repetitions are common: neither is worth a look.
   const Stream stream{frame.origin(), frame.incarnation()};
-  if (stream == journal_.own() || !journal_.IsNext(frame)) return;
+  const std::uint64_t known = KnownUpto(journal_.applied(), stream);
+  const bool over_gap =
+      from != frame.origin() && known != UINT64_MAX && frame.first_sequence() > known + 1;
+  if (over_gap) Reached("a frame over a gap came from a relay");
+  if (stream == journal_.own()) return;
+  if (!journal_.IsNext(frame) && !(over_gap && MutationOn("relayed-over-gap"))) return;
   if (frame.origin() != options_.region && !peers_.count(frame.origin())) {
     // A region that is being added, and was made known to the relay first. The relay is honest.
     ++peers_[from].ignored;
@@ -247,6 +253,11 @@ void Gossip::Merge(const std::string& from, const Command& command, SealedFrame 
 void Gossip::CompareDigest(const std::string& from, const Vector& heard,
                            const BucketDigest& theirs) {
   if (theirs.as_of().origin() != from || theirs.bucket() > 0xff) return Refuse(from);
+  // It is so late that some of it may have been forgotten here meanwhile.
+  const std::int64_t forgotten_ms =
+      replica_.NowMillis() - options_.skew_bound_ms - options_.grace_ms;
+  if (forgotten_ms > theirs.cutoff_ms() && !MutationOn("late-digest-compared"))
+    return Reached("a digest came so late that it may stand for what was forgotten");
   // Comparable only by one who knows exactly what it had said by then, in all its incarnations.
   if (KnownUpto(heard, {from, 0}) != KnownUpto(journal_.applied(), {from, 0})) return;
   Vector then(EntriesUpto(heard, from, UINT64_MAX));

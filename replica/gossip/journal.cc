@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "conflict/mutation.h"
+#include "conflict/probe.h"
 #include "replica/api/digest.h"
 #include "replica/env/check.h"
 #include "replica/storage/keys.h"
@@ -13,12 +14,16 @@ namespace {
 constexpr std::uint32_t kFrameFormat = 1;
 constexpr std::size_t kDroppedAtOnce = 10'000;  // frames: they are one batch
 
-// What became of the claim in a conflict, for whoever lists conflicts in another region.
-std::optional<Conflict> ConflictOf(Tables& tables, const Slot& slot, const Claim& claim) {
+// What became of the claim in a conflict, for whoever lists conflicts in another region; and for
+// its home, which may have lost the record with its directory. Only a home marks its own losses.
+std::optional<Conflict> ConflictOf(Tables& tables, const Slot& slot, const Claim& claim,
+                                   const std::string& region) {
   if (claim.state() == SUPERSEDED) return tables.FindConflict(LATE_COMPLETION, claim.run_id());
-  for (const Loss& loss : slot.losses())
-    if (loss.run_id() == claim.run_id()) return tables.FindConflict(LOST, claim.run_id());
-  return std::nullopt;
+  const auto is = [&claim](const Loss& loss) { return loss.run_id() == claim.run_id(); };
+  const bool may_have_lost = claim.region() == region
+                                 ? std::any_of(slot.losses().begin(), slot.losses().end(), is)
+                                 : claim.state() == COMPLETED;
+  return may_have_lost ? tables.FindConflict(LOST, claim.run_id()) : std::nullopt;
 }
 
 }  // namespace
@@ -80,7 +85,7 @@ std::optional<Change> Journal::ChangeOf(const std::string& hash, const std::stri
     change.set_endpoint(slot->endpoint());
     change.set_key(slot->key());
     *change.mutable_claim() = claim;
-    if (auto conflict = ConflictOf(tables_, *slot, claim))
+    if (auto conflict = ConflictOf(tables_, *slot, claim, region_))
       *change.mutable_conflict() = std::move(*conflict);
     return change;
   }
@@ -220,20 +225,22 @@ std::vector<SealedFrame> Journal::After(const Stream& stream, std::uint64_t afte
   std::vector<SealedFrame> frames;
   std::size_t bytes = 0;
   const auto& [origin, incarnation] = stream;
-  tables_.ScanRaw(keys::Frame(origin, incarnation, after + 1),
-                  keys::After(keys::Frames(origin, incarnation)),
-                  [&](std::string_view key, std::string_view value) {
-                    // A gap: what should come next was dropped.
-                    if (frames.empty() && keys::ReadBig64(key.substr(key.size() - 8)) != after + 1)
-                      return false;
-                    bytes += value.size();
-                    if (!frames.empty() && bytes > bytes_max) return false;
-                    SealedFrame sealed;
-                    if (!sealed.ParseFromArray(value.data(), static_cast<int>(value.size())))
-                      throw KvUnreadable("a frame of the journal does not parse");
-                    frames.push_back(std::move(sealed));
-                    return true;
-                  });
+  tables_.ScanRaw(
+      keys::Frame(origin, incarnation, after + 1), keys::After(keys::Frames(origin, incarnation)),
+      [&](std::string_view key, std::string_view value) {
+        // A gap: what should come next was dropped.
+        if (frames.empty() && keys::ReadBig64(key.substr(key.size() - 8)) != after + 1)
+          return false;
+        bytes += value.size();
+        if (frames.empty() && bytes > bytes_max) Reached("a frame was larger than the window");
+        if (bytes > bytes_max && (!frames.empty() || MutationOn("frame-over-window-stays")))
+          return false;
+        SealedFrame sealed;
+        if (!sealed.ParseFromArray(value.data(), static_cast<int>(value.size())))
+          throw KvUnreadable("a frame of the journal does not parse");
+        frames.push_back(std::move(sealed));
+        return true;
+      });
   return frames;
 }
 

@@ -2,6 +2,8 @@
 // or whose directory was emptied or restored from a backup.
 #include <algorithm>
 
+#include "conflict/mutation.h"
+#include "conflict/probe.h"
 #include "replica/gossip/gossip.h"
 #include "replica/ledger/command.pb.h"
 
@@ -33,7 +35,8 @@ bool Gossip::AddBaseline(const Retelling& retelling, const Stream& stream, const
   const std::uint64_t sequence =
       std::min(KnownUpto(retelling.held, stream), journal_.KeptFrom(stream) - 1);
   if (!retelling.last_said || sequence <= KnownUpto(peer.acknowledged, stream) ||
-      KnownUpto(peer.acknowledged, *retelling.last_said) < retelling.last_sequence)
+      (KnownUpto(peer.acknowledged, *retelling.last_said) < retelling.last_sequence &&
+       !MutationOn("baseline-too-early")))
     return false;
   Seen& baseline = *message.add_baselines();
   const bool own = stream.first == options_.region;
@@ -71,10 +74,12 @@ void Gossip::TakeBaseline(const std::string& from, const Seen& baseline) {
   if (!ours && stream.first != from) return Refuse(from);
   if (KnownUpto(journal_.applied(), stream) >= baseline.sequence()) return;
   if (KnownUpto(journal_.applied(), {from, baseline.needs_incarnation()}) <
-      baseline.needs_sequence())
+          baseline.needs_sequence() &&
+      !MutationOn("baseline-too-early"))
     return;  // it is late, or for what we were
   const std::uint64_t upto = stream.second == 0 ? baseline.sequence() : stream.second;
   if (ours && (upto >= journal_.own().second || !HaveLost(baseline))) return;
+  Reached("a baseline stood for dropped frames");
   // The others closed streams of ours that are open here: a copy of this directory, or what it was
   // before a backup, spoke for us meanwhile. What of them was not heard by then is taken in another
   // stream only.
@@ -114,6 +119,7 @@ void Gossip::HearOfOurselves(const std::string& from, const Vector& heard) {
   const auto latest_ms =
       static_cast<std::uint64_t>(replica_.NowMillis() + options_.skew_bound_ms + 1);
   if (highest >> kIncarnationShift > latest_ms) return Refuse(from);
+  Reached("a region heard that it had spoken under a higher number");
   RetellOwn(highest + 1);
 }
 
@@ -141,7 +147,8 @@ void Gossip::GoOn(const std::shared_ptr<Retelling>& retelling) {
   const std::uint64_t enough = said() + kChangesPerTick;
   while (retelling->next_bucket < kBuckets && !retelling->failed && said() < enough) {
     Command command;
-    command.mutable_reassert()->set_bucket(retelling->next_bucket++);
+    command.mutable_reassert()->set_bucket(retelling->next_bucket);
+    retelling->next_bucket += MutationOn("retold-by-halves") ? 2 : 1;
     command.mutable_reassert()->set_region(retelling->home);
     replica_.Submit(command, [retelling](const Answer& answer) {
       retelling->failed |= answer.kind != Answer::Kind::kDone;

@@ -115,7 +115,13 @@ Claim* AddClaim(Slot& slot, std::string run_id) {
 }  // namespace
 
 std::int64_t ClaimRules::LeaseEnd(const Claim& claim) const {
-  if (claim.region() != region) return SaturatingAdd(claim.lease_until_ms(), skew_ms);
+  if (claim.region() != region) {
+    if (claim.taken_up_ms() < boot_stamp_ms && MutationOn("hint-forgotten-at-start")) return 0;
+    if (MutationOn("hint-without-bound")) return claim.lease_until_ms();
+    if (MutationOn("hint-by-first-lease"))
+      return claim.taken_up_ms() + static_cast<std::int64_t>(claim.lease_ms()) + skew_ms;
+    return SaturatingAdd(claim.lease_until_ms(), skew_ms);
+  }
   if (claim.lease_boot() == boot) return claim.lease_until_ms();
   if (MutationOn("lease-ignored-after-restart")) return 0;
   return std::max(claim.lease_until_ms(),

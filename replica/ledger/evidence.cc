@@ -1,5 +1,6 @@
 // What is kept of conflicts, so that somebody can act on them: durable, without content, and each
 // once per run and kind.
+#include "conflict/mutation.h"
 #include "conflict/probe.h"
 #include "conflict/survivor.h"
 #include "conflict/tally.h"
@@ -29,12 +30,18 @@ Conflict About(const Slot& slot, const std::string& hash, const Claim& claim, Co
 
 void Ledger::KeepEvidence(Conflict conflict, Answer& answer) {
   tables_.AddConflict(conflict);
+  Head& head = tables_.head();
+  if (conflict.kind() == LOST && conflict.region() == options_.region)
+    head.set_conflicts(head.conflicts() + 1);
   answer.conflicts.push_back(std::move(conflict));
 }
 
 void Ledger::KeepLoss(const std::string& hash, const Slot& slot, const Loss& loss,
                       bool had_completed, const Stamp& stamp, Answer& answer) {
-  if (tables_.FindConflict(LOST, loss.run_id())) return;  // came back with its claim
+  // Its record came back before its winner, or its claim once more after it was forgotten. What was
+  // said of it until now was said without the record.
+  if (tables_.FindConflict(LOST, loss.run_id()) && !MutationOn("counter-without-dedup"))
+    return tables_.ShipClaim(hash, loss.run_id());
   const Claim* loser = nullptr;
   const Claim* winner = nullptr;
   for (const Claim& claim : slot.claims()) {
@@ -47,7 +54,8 @@ void Ledger::KeepLoss(const std::string& hash, const Slot& slot, const Loss& los
   conflict.set_payload_divergent(loser->fingerprint() != winner->fingerprint());
   conflict.set_loser_had_completed(had_completed);
   KeepEvidence(std::move(conflict), answer);
-  tables_.ShipClaim(hash, loss.run_id());  // carries the record to the other regions
+  // Carries the record to the other regions.
+  if (!MutationOn("record-not-shipped")) tables_.ShipClaim(hash, loss.run_id());
 }
 
 void Ledger::KeepCollision(const std::string& hash, const Slot& slot, const Claim& came,
@@ -69,8 +77,10 @@ void Ledger::KeepCollision(const std::string& hash, const Slot& slot, const Clai
 
 void Ledger::KeepLateCompletion(const Settle& settle, Claim& claim, const Stamp& stamp,
                                 Answer& answer) {
-  const bool final = settle.state() == COMPLETED || settle.state() == TERMINAL_FAILURE;
-  if (answer.winner.empty() || !final || settle.fence() != claim.fence() || claim.has_outcome())
+  const bool final = (settle.state() == COMPLETED && !MutationOn("late-completion-unlisted")) ||
+                     settle.state() == TERMINAL_FAILURE;
+  if (answer.winner.empty() || !final || settle.fence() != claim.fence() ||
+      (claim.has_outcome() && !MutationOn("late-completion-twice")))
     return;
   Reached("a claim was superseded while its completion was on the way");
   Slot& slot = *tables_.FindSlot(settle.hash());
@@ -92,9 +102,14 @@ void Ledger::KeepLateCompletion(const Settle& settle, Claim& claim, const Stamp&
 void Ledger::MergeConflict(const Change& change, const std::string& hash, Answer& answer) {
   Conflict conflict = change.conflict();
   if (tables_.FindConflict(conflict.kind(), conflict.loser())) return;
+  const bool own = conflict.region() == options_.region;
+  if (own && conflict.kind() == LOST) Reached("a region got the record of its own loser back");
+  if (own && conflict.kind() == LATE_COMPLETION)
+    Reached("a region got the record of its own late completion back");
   conflict.set_tenant(change.tenant());
   conflict.set_endpoint(change.endpoint());
   conflict.set_slot_hash(hash);
+  if (MutationOn("record-without-kind")) conflict.set_kind(LOST);
   KeepEvidence(std::move(conflict), answer);
 }
 

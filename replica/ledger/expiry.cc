@@ -45,12 +45,14 @@ void Ledger::Index(Slot& slot, const std::string& hash, std::int64_t now_ms) {
 void Ledger::Reindex(Slot& slot, const std::string& hash, std::int64_t now_ms) {
   const std::int64_t longer_ms = slot.indexed_ms() - std::max(now_ms, IndexedAt(slot));
   if (slot.indexed_ms() >= now_ms && longer_ms <= kIndexSlackMs) return;
-  tables_.expiry().Erase(keys::Expiring::kSlot, slot.indexed_ms(), hash);
+  if (!MutationOn("index-entry-stays"))
+    tables_.expiry().Erase(keys::Expiring::kSlot, slot.indexed_ms(), hash);
   Index(slot, hash, now_ms);
 }
 
 std::int64_t Ledger::HorizonMs(const Stamp& stamp) const {
-  return std::min(stamp.covered_ms, stamp.now_ms - options_.skew_ms - options_.grace_ms);
+  const std::int64_t over_ms = stamp.now_ms - options_.skew_ms - options_.grace_ms;
+  return MutationOn("forgotten-uncovered") ? over_ms : std::min(stamp.covered_ms, over_ms);
 }
 
 // Called for entries up to HorizonMs only: every member has all that the slot holds.
@@ -61,7 +63,7 @@ void Ledger::ExpireSlot(const ExpiryIndex::Due& due, std::int64_t now_ms, Answer
   answer.expired +=
       static_cast<std::uint64_t>(Forget(*slot, now_ms, options_.skew_ms, options_.grace_ms, true));
   if (slot->claims_size() == 0) return tables_.EraseSlot(due.id);
-  Index(*slot, due.id, 0);
+  if (!MutationOn("never-forgotten")) Index(*slot, due.id, 0);
   tables_.Touch(due.id);
 }
 

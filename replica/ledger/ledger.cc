@@ -90,8 +90,9 @@ Ledger::Ledger(Tables& tables, LedgerOptions options, std::int64_t boot_ms)
   head.set_stamp_ms(std::max(head.stamp_ms(), boot_ms));
   // A directory that was emptied, or restored from a backup, does not know the last fences that it
   // gave. They were fewer than kFencesPerMs for every millisecond since the epoch.
-  head.set_fence(
-      std::max(head.fence(), static_cast<std::uint64_t>(head.stamp_ms()) * kFencesPerMs));
+  if (!MutationOn("fence-floor-dropped"))
+    head.set_fence(
+        std::max(head.fence(), static_cast<std::uint64_t>(head.stamp_ms()) * kFencesPerMs));
   rules_ = {options_.region, options_.skew_ms, head.boot(), head.stamp_ms()};
 }
 

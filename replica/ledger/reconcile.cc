@@ -4,6 +4,7 @@
 #include "conflict/forget.h"
 #include "conflict/merge.h"
 #include "conflict/mutation.h"
+#include "conflict/probe.h"
 #include "conflict/supersede.h"
 #include "conflict/survivor.h"
 #include "conflict/tally.h"
@@ -47,6 +48,8 @@ void Ledger::MergeClaimChange(const Change& change, const Stamp& stamp, Answer& 
   const bool fresh = slot == nullptr;
   // The size bound is for callers: what another region promised is kept here all the same.
   if (fresh) slot = &NewSlot(hash, change);
+  if (fresh && Past(EndOf(change.claim()), stamp.now_ms - options_.skew_ms - options_.grace_ms))
+    Reached("a claim came that may have been forgotten here");
   const Claim* held = fresh ? nullptr : FindClaim(*slot, change.claim().run_id());
   const std::string held_fingerprint = held ? held->fingerprint() : "";
   const Merged merged = MergeClaim(*slot, change.claim());
@@ -70,11 +73,13 @@ void Ledger::MergeClaimChange(const Change& change, const Stamp& stamp, Answer& 
 void Ledger::TakeBack(const std::string& hash, Slot& slot, const Claim& came, bool is_new,
                       const Stamp& stamp) {
   Head& head = tables_.head();
-  head.set_fence(std::max(head.fence(), came.fence()));
+  if (!MutationOn("returned-fence-ignored")) head.set_fence(std::max(head.fence(), came.fence()));
   if (!is_new) return;
+  Reached("a region got its own claim back");
   Claim* claim = FindClaim(slot, came.run_id());
   tables_.ShipClaim(hash, claim->run_id());
   if (claim->state() != PENDING) return;
+  Reached("a region got a claim back that somebody may still work on");
   claim->set_version(claim->version() + 1);
   claim->set_lease_until_ms(
       SaturatingAdd(stamp.now_ms, static_cast<std::int64_t>(claim->lease_ms())));
@@ -119,8 +124,6 @@ void Ledger::Lose(const std::string& hash, const Slot& slot, const Loss& loss, c
   const bool had_completed = !run || run->status() == RUN_COMPLETED;
   KeepLoss(hash, slot, loss, had_completed, stamp, answer);
   // Nothing was changed by what may throw, and from here on nothing throws.
-  Head& head = tables_.head();
-  head.set_conflicts(head.conflicts() + 1);
   if (!run) return;
   const EffectContext context{tables_,       stamp, options_.region,
                               loss.run_id(), 1,     options_.run_retention_ms};

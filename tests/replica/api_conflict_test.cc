@@ -168,6 +168,34 @@ TEST_F(ApiConflict, S_42_ALateCompletionIsToldTheWinnerAndKept) {
   EXPECT_EQ(kept.Text("/outcome/body"), "charged twice");
   EXPECT_EQ(Metric("openwop_idempotency_cross_region_conflicts_total"), 0);
   EXPECT_EQ(Metric("once_stale_fences_total"), 4);
+  for (const char* label : {R"(tenant="acme")", R"(route="POST /pay")", R"(region_pair="ap|eu")"})
+    EXPECT_EQ(Metric("once_late_completions_total", label), 1) << label;
+  Restart();
+  EXPECT_EQ(Metric("once_late_completions_total"), 1) << "goes on where it was";
+}
+
+TEST_F(ApiConflict, S_42_ALateFailureIsNoDuplicate) {
+  As("acme");
+  const Reply begun = Post("/v1/claims", "k", R"({"endpoint":"POST /pay","request":{}})");
+  HearOfLower("acme", "k", 1000, CLAIM, "POST /pay");
+  const std::string path = "/v1/claims/" + begun.Text("/claimId") + "/outcome";
+  EXPECT_EQ(Ask("PUT", path, {{"If-Match", begun.Header("ETag")}}, R"({"status":402})").status,
+            409);
+  EXPECT_EQ(Get("/v1/conflicts").Number("/conflicts/0/lateStatus"), 402);
+  EXPECT_EQ(Metric("once_late_completions_total"), 0);
+}
+
+TEST_F(ApiConflict, S_42_ALateCompletionOfAnotherRegionIsListedAndNotCounted) {
+  Conflict conflict;
+  conflict.set_kind(LATE_COMPLETION);
+  conflict.set_region("ap");
+  conflict.set_winner(MintRunId(replica_->NowMillis(), "us", 1));
+  conflict.set_region_pair("ap|us");
+  conflict.set_late_status(200);
+  HearOfLower("acme", "k", 1000, CLAIM, "POST /pay", "f", &conflict);
+  As("acme");
+  EXPECT_EQ(Get("/v1/conflicts").Text("/conflicts/0/kind"), "late-completion");
+  EXPECT_EQ(Metric("once_late_completions_total"), 0);
 }
 
 TEST_F(ApiConflict, S_39_ARunIdUsedTwiceIsCountedLoggedAndListed) {

@@ -63,7 +63,7 @@ TEST_F(ApiRegion, OW_N_55_TheConflictCounterIsListed) {
   WithPeers(SpecProfile::kV17);
   const auto names = Get("/.well-known/openwop").At("/observability/metrics/names").as_array();
   for (const char* name : {"openwop_idempotency_cross_region_conflicts_total",
-                           "openwop_idempotency_partition_seconds"})
+                           "once_late_completions_total", "openwop_idempotency_partition_seconds"})
     EXPECT_NE(std::find(names.begin(), names.end(), name), names.end()) << name;
 }
 

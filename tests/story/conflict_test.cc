@@ -180,6 +180,34 @@ TEST(Conflicts, S_42_ACompletionThatComesWhileItsRegionLosesIsNotServed) {
   ExpectEverywhere(story, "k1", winner);
 }
 
+TEST(Conflicts, S_42_AnExecutedDuplicateIsCountedOnceByItsHome) {
+  Story story;
+  story.cluster.Partition({"eu"}, {"us", "ap"});
+  const Answer slow = story.Begin("eu", "k1");
+  const Answer failing = story.Begin("eu", "k2");
+  story.Run(5);
+  story.Claim("us", "k1");
+  story.Claim("us", "k2");
+  story.cluster.Heal();
+  ASSERT_TRUE(story.RunUntilQuiet());
+  const auto counted = [&story](const std::string& region) {
+    const std::string page = story.cluster.metrics(region).Text({});
+    const auto at = page.find("once_late_completions_total{");
+    return at == std::string::npos ? "0" : page.substr(page.find("} ", at) + 2, 1);
+  };
+  for (int i = 0; i < 3; ++i) story.Complete("eu", slow);
+  story.Complete("eu", failing, 422);
+  EXPECT_EQ(counted("eu"), "1") << "repeated, and beside one that failed";
+  story.cluster.Crash("eu");
+  story.cluster.Restart("eu");
+  story.Complete("eu", slow);
+  ASSERT_TRUE(story.RunUntilQuiet());
+  EXPECT_EQ(counted("eu"), "1");
+  EXPECT_EQ(counted("us"), "0");
+  EXPECT_EQ(counted("ap"), "0");
+  EXPECT_EQ(story.ConflictsCounted(), 0u) << "it did not lose";
+}
+
 TEST(Conflicts, S_42_ACompletionDuringTheCutCompetesByItsRunId) {
   Story story;
   story.cluster.Partition({"eu"}, {"us", "ap"});

@@ -103,5 +103,20 @@ TEST(Forgetting, StreamsAreNotClosedWhileAMemberIsAway) {
   EXPECT_LE(story.cluster.gossip("us").journal().applied().size(), 2u);
 }
 
+TEST(Forgetting, ADigestThatIsLateAsksForNothingThatWasForgottenMeanwhile) {
+  ClusterOptions options = ShortLived();
+  options.gossip.digest_interval_ms = 100;
+  Story story(options);
+  LinkRules late;
+  late.very_late_permille = 500;
+  late.very_late_ms = 20'000;
+  story.cluster.network().SetRules(late);
+  for (int i = 0; i < 100; ++i) story.Claim("eu", "k" + std::to_string(i));
+  story.Run(60'000);
+  for (const std::string& region : story.cluster.regions())
+    for (const std::string& peer : story.Others(region))
+      EXPECT_EQ(story.cluster.gossip(region).StateOf(peer).repaired, 0u) << region << " " << peer;
+}
+
 }  // namespace
 }  // namespace once

@@ -280,5 +280,34 @@ TEST(Backlog, S_12_AJournalOfManyFramesIsDroppedToTheLast) {
   EXPECT_NE(story.SlotIn("ap", "key-" + std::to_string(kFrames - 1)), nullptr);
 }
 
+TEST(BadNetwork, AFarBehindPeerIsToldNoMoreThanItsLinkTakes) {
+  ClusterOptions options;
+  options.gossip.window_bytes = 1000;
+  Story story(options);
+  LinkRules slow;
+  slow.bytes_per_ms = 2;
+  slow.queue_bytes_max = 16'000;
+  story.cluster.network().SetRules(slow);
+  story.cluster.network().Cut("eu", "us");
+  std::vector<std::string> runs;
+  for (int i = 0; i < 200; ++i) {
+    Command begin = BeginCommand("acme", "k" + std::to_string(i), 1, 60'000, 60'000'000);
+    runs.push_back(story.Do("eu", begin).claim.run_id());
+  }
+  story.cluster.Heal();
+  std::size_t unsent = 0;
+  ASSERT_TRUE(story.cluster.time().RunUntil(
+      [&] {
+        unsent = std::max(unsent, story.cluster.transport("eu").Unsent("us"));
+        return story.cluster.Converged();
+      },
+      60'000));
+  EXPECT_GT(unsent, 1000u);
+  EXPECT_LE(unsent, 16'000u);
+  for (int i = 0; i < 200; ++i)
+    EXPECT_EQ(story.SlotIn("us", "k" + std::to_string(i))->claims(0).run_id(),
+              runs[static_cast<std::size_t>(i)]);
+}
+
 }  // namespace
 }  // namespace once

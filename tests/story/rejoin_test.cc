@@ -169,6 +169,38 @@ TEST_P(Rejoin, S_30_S_49_ALoserIsCountedOnceAndStaysCancelled) {
   EXPECT_EQ(story_.RunIn("us", loser).status(), RUN_CANCELLED);
 }
 
+TEST_P(Rejoin, S_30_S_49_RecordsComeBackAsTheyWere) {
+  story_.cluster.Partition({"eu"}, {"us", "ap"});
+  story_.Claim("us", "k1");
+  const Answer slow = story_.Begin("eu", "k2");
+  story_.Run(5);
+  const std::string loser = story_.Claim("eu", "k1");
+  story_.Claim("us", "k2");
+  story_.cluster.Heal();
+  BackUp();
+  story_.Complete("eu", slow);
+  Settle();
+  const auto said = [this](const std::string& region) {
+    std::set<std::string> said;
+    for (Conflict conflict : story_.Listed(region)) {
+      conflict.clear_sequence();
+      conflict.clear_tenant_sequence();
+      said.insert(conflict.SerializeAsString());
+    }
+    return said;
+  };
+  const std::set<std::string> before = said("us");
+  ASSERT_EQ(before.size(), 2u);
+  LoseAndCatchUp();
+  for (const std::string& region : story_.cluster.regions()) EXPECT_EQ(said(region), before);
+  EXPECT_EQ(story_.Conflicts("eu").at(0).loser(), loser);
+  EXPECT_EQ(story_.ConflictsCounted(), 1u);
+  const std::string page = story_.cluster.metrics("eu").Text({});
+  for (const char* counter :
+       {"openwop_idempotency_cross_region_conflicts_total{", "once_late_completions_total{"})
+    EXPECT_NE(page.find(counter), std::string::npos) << counter << " is made of what came back";
+}
+
 TEST_P(Rejoin, S_30_S_49_WhatIsAdmittedAnewBeforeAPeerIsHeardIsAConflictLikeAnyOther) {
   BackUp();
   const std::string first = story_.Run("eu", "k1");

@@ -1,0 +1,52 @@
+// Follows what the disks of all regions durably hold of best-effort slots, at every sync: who was
+// let execute beside a claim that the region had heard of, under which fence, what was forgotten,
+// and whether the numbers of the head are those of the store.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "simulator/checks.h"
+#include "simulator/cluster.h"
+
+namespace once {
+
+class DiskWatch {
+ public:
+  using Keep = std::function<void(Violations)>;
+
+  /// `cluster` outlives it. `keep` gets what is found when it is.
+  DiskWatch(Cluster& cluster, Keep keep);
+
+  /// The region has another directory now.
+  void Follow(const std::string& region);
+
+ private:
+  using Hash = std::string;
+  struct Held {
+    std::map<Hash, Slot> slots;
+    std::set<std::string> heard;                 // run ids that were durable in this directory
+    std::map<std::string, std::uint64_t> fence;  // of its own runs, the highest in this directory
+    std::uint64_t bytes = 0;                     // of all slots
+  };
+  void Look(const std::string& region, const std::vector<std::string>& keys);
+  void Change(const std::string& region, Held& held, const std::string& key);
+  /// `claim` of the region is in `after` under a fence that nobody had seen.
+  void CheckGrant(const std::string& region, Held& held, const Slot& before, const Slot& after,
+                  const Claim& claim);
+  void CheckForgotten(const std::string& region, const Slot& before, const Claim& claim);
+  void CheckHead(const std::string& region, const Held& held, const std::string& head);
+  void Say(const char* checker, const std::string& what) { keep_({{checker, what, 0}}); }
+
+  Cluster& cluster_;
+  const Keep keep_;
+  std::map<std::string, Held> held_;                       // by region
+  std::set<std::pair<std::string, std::uint64_t>> known_;  // (run, fence) on any disk, ever
+};
+
+}  // namespace once
