@@ -10,7 +10,19 @@ namespace once {
 
 /// One call of one caller and the answer it got. Times are milliseconds since the start of the run.
 struct Operation {
-  enum class Kind { kBegin, kSettle, kLookUp };
+  enum class Kind {
+    kBegin,
+    kSettle,
+    kLookUp,
+    // About a run, or a webhook, and not about a key.
+    kCreate,  // without a key; with one it is a begin
+    kCancel,
+    kApprove,    // or reject, at its node
+    kInterrupt,  // the same by its token
+    kDelete,
+    kGetRun,
+    kGetEvents,
+  };
   enum class Answer {
     kNone,  // the caller never heard: the process died, or it gave up
     kExecute,
@@ -40,6 +52,7 @@ struct Operation {
   std::uint64_t lease_ms = 0;      // asked for by a begin
   std::uint32_t life = 0;          // how often the region's directory had been lost by then
   bool strict = false;             // the slot is replicated by the strict group
+  bool refused = false;            // kUnavailable, and told that nothing was done
   bool lost = false;               // acknowledged, and gone with a directory before a peer had it
 };
 

@@ -12,7 +12,9 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::array<std::string_view, 3> kKindWords = {"begin", "settle", "look-up"};
+constexpr std::array<std::string_view, 10> kKindWords = {
+    "begin",   "settle",    "look-up", "create",  "cancel",
+    "approve", "interrupt", "delete",  "get-run", "get-events"};
 constexpr std::array<std::string_view, 10> kAnswerWords = {
     "none", "execute",     "replay",    "in-flight", "mismatch",
     "done", "stale-fence", "not-found", "full",      "unavailable"};
@@ -77,6 +79,7 @@ Operation ReadOperation(const json::object& line) {
   operation.lease_ms = Figure<std::uint64_t>(line, "leaseMs");
   operation.strict = Flag(line, "strict");
   operation.life = Figure<std::uint32_t>(line, "life");
+  operation.refused = Flag(line, "refused");
   operation.lost = Flag(line, "lost");
   return operation;
 }

@@ -37,6 +37,7 @@ json::object Json(const Operation& operation) {
           {"leaseMs", operation.lease_ms},
           {"strict", operation.strict},
           {"life", operation.life},
+          {"refused", operation.refused},
           {"lost", operation.lost}};
 }
 

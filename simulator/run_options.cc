@@ -153,6 +153,17 @@ void FitPieces(RunOptions& options) {
       std::max(options.cluster.strict_chunk_bytes, static_cast<std::size_t>(kBytesPerMs * trip_ms));
 }
 
+// Of their own stream, like what was there before them.
+void DrawRuns(RunOptions& options) {
+  Random random(options.seed ^ 0x7275'6e73'2061'6c6cu);
+  RunCallerOptions& callers = options.run_callers;
+  callers.runs = static_cast<std::uint64_t>(Between(random, 3, 12));
+  callers.webhooks = static_cast<std::uint64_t>(Between(random, 0, 3));
+  callers.keyed_percent = static_cast<std::uint32_t>(Between(random, 30, 90));
+  callers.burst_percent = static_cast<std::uint32_t>(Between(random, 0, 60));
+  callers.lease_ms = options.workload.lease_ms;
+}
+
 void DrawStrict(Random& random, RunOptions& options) {
   options.strict = true;
   options.safety_ms = 30'000;
@@ -204,6 +215,7 @@ RunOptions DrawOptions(std::uint64_t seed, bool strict) {
   Random clocks(seed ^ 0x0f1e2d3c4b5a6978u);
   const bool all_strict = strict && options.cluster.strict_routes.front().tenant == "*";
   if (all_strict) options.faults.start_ahead_gap_ms = Gap(clocks, 2, 4000, 10'000);
+  DrawRuns(options);
   LinkRules& links = options.faults.links;
   if (links.very_late_permille > 0 && random.OneIn(3))
     links.very_late_ms = Between(random, 1, 180) * 60'000;
@@ -232,6 +244,8 @@ std::vector<std::pair<std::string, std::string>> Describe(const RunOptions& opti
   }
   say("calls", options.workload.calls);
   say("keys", options.workload.keys);
+  say("runs", options.run_callers.runs);
+  say("webhooks", options.run_callers.webhooks);
   say("lease_ms", options.workload.lease_ms);
   say("interval_ms", options.cluster.gossip.interval_ms);
   say("resend_ms", options.cluster.gossip.resend_ms);
