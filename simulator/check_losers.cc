@@ -9,7 +9,6 @@ namespace once {
 namespace {
 
 constexpr std::size_t kManyEvents = 1000;
-constexpr const char* kLossReason = "cross_region_dedup_loss";
 
 std::size_t CountCancelled(Tables& tables, const std::string& run_id) {
   const auto events = tables.Events(run_id, 0, kManyEvents);

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "replica/api/digest.h"
-#include "replica/ledger/workflows.h"
+#include "replica/ledger/effects.h"
 #include "replica/limits.h"
 #include "simulator/workload.h"
 

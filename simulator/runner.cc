@@ -158,7 +158,21 @@ class Simulation {
     // After a restart the age is known by the calendar only, to within the skew bound.
     Keep(CheckGauge(watch_.divergences(), options_.cluster.gossip.interval_ms + kWatchMs +
                                               options_.cluster.gossip.skew_bound_ms));
+    CheckRuns();
     CheckProbes();
+  }
+
+  void CheckRuns() {
+    const RunHoldings runs = ReadRunHoldings(cluster_);
+    const std::int64_t now_ms = cluster_.time().WallMillis();
+    const auto retention_ms = static_cast<std::int64_t>(options_.cluster.run_retention_ms);
+    Keep(CheckCancelled(runs));
+    Keep(CheckRunCommands(history_, runs, start_wall_ms_));
+    Keep(CheckRunAnswers(history_, retention_ms));
+    Keep(CheckRunEnds(history_, runs));
+    Keep(CheckRunEvents(runs));
+    Keep(CheckRunRecords(runs, now_ms, retention_ms));
+    Keep(CheckRunProgress(runs, now_ms));
   }
 
   // Until something is found: it would be found again each time.

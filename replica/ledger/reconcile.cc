@@ -18,9 +18,14 @@ namespace {
 
 constexpr const char* kLossReason = "cross_region_dedup_loss";
 
+bool IsLost(const Run& run) {
+  return run.status() == RUN_CANCELLED && run.reason() == kLossReason;
+}
+
 // Versions are counted twice when a region goes on from an earlier state of its own. The state that
-// stands must be the same everywhere.
+// stands must be the same everywhere, and a loser stays one, however far others saw it come.
 bool StandsOver(const Run& a, const Run& b) {
+  if (IsLost(a) != IsLost(b)) return IsLost(a);
   if (a.version() != b.version()) return a.version() > b.version();
   if (IsTerminal(a.status()) != IsTerminal(b.status())) return IsTerminal(a.status());
   return a.SerializeAsString() < b.SerializeAsString();
@@ -116,7 +121,7 @@ void Ledger::Lose(const std::string& hash, const Slot& slot, const Loss& loss, c
                   Answer& answer) {
   auto run = tables_.FindRun(loss.run_id());
   // A loser is a success; only a run may still go on.
-  const bool had_completed = !run || run->status() == RUN_COMPLETED;
+  const bool had_completed = !run || run->status() == RUN_COMPLETED || run->completed_before();
   KeepLoss(hash, slot, loss, had_completed, stamp, answer);
   // Nothing was changed by what may throw, and from here on nothing throws.
   Head& head = tables_.head();
@@ -136,6 +141,11 @@ Answer Ledger::ApplyReassert(const Reassert& reassert, const Stamp& stamp) {
   const std::int64_t past_ms = stamp.now_ms - options_.skew_ms - options_.grace_ms;
   Answer answer;
   answer.kind = Answer::Kind::kDone;
+  tables_.TouchHead();
+  for (const std::string& run_id : reassert.run_ids())
+    if (const auto run = tables_.FindRun(run_id); run && run->region() == region)
+      tables_.ShipRun(run_id);
+  if (reassert.run_ids_size() > 0) return answer;
   tables_.VisitSlots(static_cast<std::uint8_t>(reassert.bucket()),
                      [&](const std::string& hash, const Slot& slot) {
                        // Whoever has forgotten it is not told again.
@@ -147,7 +157,6 @@ Answer Ledger::ApplyReassert(const Reassert& reassert, const Stamp& stamp) {
                          tables_.ShipClaim(hash, claim.run_id());
                        }
                      });
-  tables_.TouchHead();
   return answer;
 }
 
