@@ -1,5 +1,7 @@
 #include "replica/homes.h"
 
+#include "conflict/mutation.h"
+#include "conflict/probe.h"
 #include "replica/ledger/run_id.h"
 #include "replica/ledger/workflows.h"
 
@@ -20,7 +22,9 @@ std::string Homes::OfRun(const std::string& run_id) {
   } catch (const KvUnreadable&) {
     return "";
   }
-  return OfRunId(run_id);
+  const std::string home = OfRunId(run_id);
+  if (!home.empty()) Reached("somebody asked about a run that is not known here yet");
+  return home.empty() || MutationOn("unknown-run-is-nobodys") ? "" : home;
 }
 
 std::string Homes::OfRunId(std::string_view run_id) const {

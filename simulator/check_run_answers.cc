@@ -54,8 +54,8 @@ class RunAnswers {
       return;
     }
     // It was there before anybody asked, and is kept for so long.
-    const bool there = story.known_ms <= answer.invoked_ms &&
-                       answer.returned_ms < story.known_ms + kept_ms_ && !story.lost &&
+    const bool there = story.known_ms <= answer.invoked_ms && story.admitted_ms >= 0 &&
+                       answer.returned_ms < story.admitted_ms + kept_ms_ && !story.lost &&
                        !MayHaveForgotten(history_, story.home, answer.returned_ms);
     if (there && SaysThereIsNone(answer, story.home))
       Say(answer,

@@ -14,6 +14,27 @@ namespace {
 constexpr Probe kProbes[] = {
     // The life of a claim.
     {"a claim was superseded while its completion was on the way", true, false},
+    // Runs: what is forwarded to their home.
+    {"somebody asked about a run that is not known here yet", true, true},
+    {"a forwarded command came after its caller had given up", true, true},
+    {"a reply came when nobody waited for it any more", true, true},
+    {"a reply came to a later start of its asker", true, false},
+    // What becomes of them.
+    {"a cancellation met a run that had ended", true, true},
+    {"an approval met a run that was cancelled meanwhile", true, true},
+    {"an approval met a run that does not wait for it", false, true},
+    {"the step of a run came before it was due", true, true},
+    {"a run is due later than the leader's next look", false, true},
+    {"a run came due when its leader led no more", false, true},
+    {"a read waited, and others changed meanwhile what it shows", true, true},
+    {"a run was forgotten", true, true},
+    {"a run had another end when its first was to be forgotten", true, false},
+    // Losers, and homes that lost their directory.
+    {"a loser had completed before it was cancelled", true, true},
+    {"a loser was waiting for an approval", true, true},
+    {"a loser had been cancelled by its caller", true, false},
+    {"a loser came back further on than when it lost", true, false},
+    {"a run came back to a home that had lost it and goes on", true, true},
 };
 
 ProbeCounts& Counts() {

@@ -157,11 +157,16 @@ void FitPieces(RunOptions& options) {
 void DrawRuns(RunOptions& options) {
   Random random(options.seed ^ 0x7275'6e73'2061'6c6cu);
   RunCallerOptions& callers = options.run_callers;
-  callers.runs = static_cast<std::uint64_t>(Between(random, 3, 12));
-  callers.webhooks = static_cast<std::uint64_t>(Between(random, 0, 3));
+  callers.runs = static_cast<std::uint64_t>(Between(random, 2, 8));
+  callers.webhooks = static_cast<std::uint64_t>(Between(random, 0, 2));
   callers.keyed_percent = static_cast<std::uint32_t>(Between(random, 30, 90));
   callers.burst_percent = static_cast<std::uint32_t>(Between(random, 0, 60));
   callers.lease_ms = options.workload.lease_ms;
+  if (random.OneIn(3)) callers.runs = callers.webhooks = 0;
+  // Forgotten within the world, as soon as all have them.
+  if (!random.OneIn(5)) return;
+  options.cluster.run_retention_ms = static_cast<std::uint64_t>(Between(random, 2000, 15'000));
+  options.cluster.forget_grace_ms = Between(random, 0, 5000);
 }
 
 void DrawStrict(Random& random, RunOptions& options) {
@@ -246,6 +251,8 @@ std::vector<std::pair<std::string, std::string>> Describe(const RunOptions& opti
   say("keys", options.workload.keys);
   say("runs", options.run_callers.runs);
   say("webhooks", options.run_callers.webhooks);
+  say("run_retention_ms", options.cluster.run_retention_ms);
+  say("forget_grace_ms", options.cluster.forget_grace_ms);
   say("lease_ms", options.workload.lease_ms);
   say("interval_ms", options.cluster.gossip.interval_ms);
   say("resend_ms", options.cluster.gossip.resend_ms);

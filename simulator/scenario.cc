@@ -41,6 +41,14 @@ Fields WorkloadFields(WorkloadOptions& w) {
           {"lease_ms", Into(w.lease_ms)}};
 }
 
+Fields RunFields(RunCallerOptions& r) {
+  return {{"runs", Into(r.runs)},
+          {"webhooks", Into(r.webhooks)},
+          {"keyed_percent", Into(r.keyed_percent)},
+          {"burst_percent", Into(r.burst_percent)},
+          {"foreign_percent", Into(r.foreign_percent)}};
+}
+
 Fields LinkFields(LinkRules& l) {
   return {{"delay_ms", Into(l.delay_ms)},
           {"jitter_ms", Into(l.jitter_ms)},
@@ -94,6 +102,7 @@ Fields GossipFields(GossipOptions& g) {
 
 Fields ClusterFields(ClusterOptions& c) {
   return {{"hot_bytes_max", Into(c.hot_bytes_max)},
+          {"run_retention_ms", Into(c.run_retention_ms)},
           {"forget_grace_ms", Into(c.forget_grace_ms)},
           {"strict_log_entries", Into(c.strict_log_entries)},
           {"strict_append_bytes", Into(c.strict_append_bytes)},
@@ -177,12 +186,14 @@ void AddFault(const toml::table& table, RunOptions& options) {
 }
 
 void Apply(const toml::table& root, RunOptions& options) {
-  static constexpr const char* kNames[] = {"about", "strict", "quiet",  "safety_ms", "workload",
-                                           "links", "faults", "gossip", "cluster",   "fault"};
+  static constexpr const char* kNames[] = {"about",    "strict",  "quiet", "safety_ms",
+                                           "workload", "runs",    "links", "faults",
+                                           "gossip",   "cluster", "fault"};
   RefuseUnknown(root, kNames, "");
   if (root["quiet"].value_or(false)) options.faults = FaultOptions();
   options.safety_ms = root["safety_ms"].value_or(options.safety_ms);
   ReadFields(root, "workload", WorkloadFields(options.workload));
+  ReadFields(root, "runs", RunFields(options.run_callers));
   ReadFields(root, "links", LinkFields(options.faults.links));
   ReadFields(root, "faults", FaultFields(options.faults));
   ReadFields(root, "gossip", GossipFields(options.cluster.gossip));

@@ -35,6 +35,7 @@ std::map<std::string, StoryOfRun> StoriesOfRuns(const History& history) {
     } else if (ShowsAdmission(operation)) {
       StoryOfRun& story = story_of(operation.run_id);
       story.tenant = operation.tenant;
+      if (operation.answer == Operation::Answer::kDone) story.admitted_ms = operation.invoked_ms;
       if (story.known_ms < 0 || operation.returned_ms < story.known_ms)
         story.known_ms = operation.returned_ms;
       story.lost |= operation.lost;

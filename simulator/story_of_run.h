@@ -13,6 +13,7 @@ namespace once {
 struct StoryOfRun {
   std::string home;                     // a region; "*": the strict group
   std::string tenant;                   // whose it is; empty: nobody heard
+  std::int64_t admitted_ms = -1;        // not before this; -1: not known
   std::int64_t known_ms = -1;           // somebody was told by then that it was admitted
   bool lost = false;                    // and that may have gone with a directory
   std::vector<const Operation*> calls;  // about it, in the order of the history

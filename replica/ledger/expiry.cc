@@ -3,8 +3,11 @@
 #include <utility>
 
 #include "conflict/forget.h"
+#include "conflict/mutation.h"
+#include "conflict/probe.h"
 #include "conflict/window.h"
 #include "replica/ledger/ledger.h"
+#include "replica/ledger/workflows.h"
 
 namespace once {
 namespace {
@@ -71,8 +74,18 @@ void Ledger::ExpireSlots(const Stamp& stamp, std::uint32_t limit, Answer& answer
 
 void Ledger::ExpireRuns(const Stamp& stamp, std::uint32_t limit, Answer& answer) {
   const auto due = tables_.expiry().Take(keys::Expiring::kRun, HorizonMs(stamp), limit);
-  for (const ExpiryIndex::Due& each : due)
-    if (const auto run = tables_.FindRun(each.id)) tables_.EraseRun(*run);
+  for (const ExpiryIndex::Due& each : due) {
+    const auto run = tables_.FindRun(each.id);
+    if (!run) continue;
+    // It was cancelled since, as it lost, or goes on: the entry is of an end that is none any more.
+    const bool over =
+        IsTerminal(run->status()) &&
+        RetainedUntil(run->updated_ms(), options_.run_retention_ms) <= HorizonMs(stamp);
+    if (!over) Reached("a run had another end when its first was to be forgotten");
+    if (!over && !MutationOn("run-forgotten-early")) continue;
+    Reached("a run was forgotten");
+    tables_.EraseRun(*run);
+  }
   if (due.size() >= limit) answer.more = true;
 }
 

@@ -4,6 +4,7 @@
 #include "conflict/forget.h"
 #include "conflict/merge.h"
 #include "conflict/mutation.h"
+#include "conflict/probe.h"
 #include "conflict/supersede.h"
 #include "conflict/survivor.h"
 #include "conflict/tally.h"
@@ -25,10 +26,17 @@ bool IsLost(const Run& run) {
 // Versions are counted twice when a region goes on from an earlier state of its own. The state that
 // stands must be the same everywhere, and a loser stays one, however far others saw it come.
 bool StandsOver(const Run& a, const Run& b) {
-  if (IsLost(a) != IsLost(b)) return IsLost(a);
+  if (IsLost(a) != IsLost(b) && !MutationOn("lost-run-revived")) return IsLost(a);
   if (a.version() != b.version()) return a.version() > b.version();
   if (IsTerminal(a.status()) != IsTerminal(b.status())) return IsTerminal(a.status());
   return a.SerializeAsString() < b.SerializeAsString();
+}
+
+void NoteLoser(const Run& run) {
+  if (run.status() == RUN_COMPLETED) Reached("a loser had completed before it was cancelled");
+  if (run.status() == WAITING_APPROVAL) Reached("a loser was waiting for an approval");
+  if (run.status() == RUN_CANCELLED && !IsLost(run))
+    Reached("a loser had been cancelled by its caller");
 }
 
 }  // namespace
@@ -89,12 +97,16 @@ void Ledger::TakeBack(const std::string& hash, Slot& slot, const Claim& came, bo
 void Ledger::MergeRunChange(const Change& change, const Stamp& stamp, Answer& answer) {
   const Run& theirs = change.run();
   const auto mine = tables_.FindRun(theirs.run_id());
+  if (mine && IsLost(*mine) && !IsLost(theirs) && theirs.version() > mine->version())
+    Reached("a loser came back further on than when it lost");
   if (mine && !StandsOver(theirs, *mine)) return;
   tables_.PutRun(theirs);
   if (theirs.region() == options_.region) tables_.ShipRun(theirs.run_id());
-  if (theirs.region() == options_.region && !IsTerminal(theirs.status()))
-    answer.returned_runs.push_back(theirs.run_id());
-  if (theirs.status() == WAITING_APPROVAL)
+  if (theirs.region() == options_.region && !IsTerminal(theirs.status())) {
+    Reached("a run came back to a home that had lost it and goes on");
+    if (!MutationOn("returned-run-not-resumed")) answer.returned_runs.push_back(theirs.run_id());
+  }
+  if (theirs.status() == WAITING_APPROVAL && !MutationOn("token-not-indexed"))
     tables_.PutInterrupt(theirs.interrupt_token(), theirs.run_id());
   if (IsTerminal(theirs.status()) && options_.run_retention_ms != 0)
     tables_.expiry().Put(
@@ -127,9 +139,10 @@ void Ledger::Lose(const std::string& hash, const Slot& slot, const Loss& loss, c
   Head& head = tables_.head();
   head.set_conflicts(head.conflicts() + 1);
   if (!run) return;
+  NoteLoser(*run);
   const EffectContext context{tables_,       stamp, options_.region,
                               loss.run_id(), 1,     options_.run_retention_ms};
-  run->set_completed_before(had_completed);
+  if (!MutationOn("completed-before-forgotten")) run->set_completed_before(had_completed);
   if (MutationOn("cancel-twice")) CancelRunNow(*run, kLossReason, context);
   if (run->status() != RUN_CANCELLED || MutationOn("cancel-twice"))
     CancelRunNow(*run, kLossReason, context);
