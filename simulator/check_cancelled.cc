@@ -5,13 +5,14 @@ namespace once {
 namespace {
 
 // Empty, or what its record should say otherwise.
-std::string Wrong(const Run& run, const Conflict& loss) {
+// A home that lost its directory may have recorded the loss before it heard of the end.
+std::string Wrong(const Run& run, const Conflict& loss, bool may_have_forgotten) {
   if (run.status() != RUN_CANCELLED) return std::string("is ") + RunStatusName(run.status());
   // Its caller had cancelled it before.
   if (run.reason() != kLossReason) return "";
   if (run.completed_before() == loss.loser_had_completed()) return "";
-  return loss.loser_had_completed() ? "does not say that it had completed"
-                                    : "says that it had completed";
+  if (loss.loser_had_completed()) return "does not say that it had completed";
+  return may_have_forgotten ? "" : "says that it had completed";
 }
 
 }  // namespace
@@ -24,7 +25,8 @@ Violations CheckCancelled(const RunHoldings& holdings) {
       for (const auto& [region, held] : holdings) {
         const auto at = held.runs.find(run_id);
         if (at == held.runs.end() || at->second.run.run_id().empty()) continue;
-        if (const std::string wrong = Wrong(at->second.run, loss); !wrong.empty())
+        if (const std::string wrong = Wrong(at->second.run, loss, recorded.life > 0);
+            !wrong.empty())
           violations.push_back({"cancelled", region + ": run " + run_id + " lost and " + wrong, 0});
       }
     }

@@ -51,11 +51,13 @@ Violations CheckRunEnds(const History& history, const RunHoldings& holdings) {
       if (!IsEnd(end) || MayHaveForgotten(history, story.home, history.safety_ms)) continue;
       for (const Operation* later : story.calls) {
         const std::string status = StatusShown(*later);
-        if (status.empty() || later->invoked_ms < seen->returned_ms) continue;
+        if (status.empty() || later->invoked_ms <= seen->returned_ms) continue;
         // A keyed command says what it said first.
         if (later->answer == Operation::Answer::kReplay) continue;
+        const bool commanded = IsRunCommand(*seen) || IsRunCommand(*later);
         const bool same_memory =
-            seen->strict || PlaceOf(*seen, story.home) == PlaceOf(*later, story.home);
+            seen->strict || (PlaceOf(*seen, story.home) == PlaceOf(*later, story.home) &&
+                             (commanded || seen->life == later->life));
         if (const std::string why = WhyNot(end, status, same_memory); !why.empty())
           say(*seen, status + " in " + later->region + " shows", why);
       }

@@ -28,7 +28,9 @@ class EventsOfRun {
   void Look(bool whole) {
     std::uint64_t next = held_.events.empty() ? 0 : held_.events.front().sequence();
     for (const RunEvent& event : held_.events) {
-      if (event.sequence() != next++) Say("has a gap before " + std::to_string(event.sequence()));
+      if (whole && event.sequence() != next)
+        Say("has a gap before " + std::to_string(event.sequence()));
+      next = event.sequence() + 1;
       const bool lost = event.payload().find(kLossReason) != std::string::npos;
       ++times_[lost ? "its loss" : event.type()];
       if (event.type() == "run.completed" && event.time_ms() < held_.run.due_ms())

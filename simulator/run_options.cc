@@ -163,10 +163,12 @@ void DrawRuns(RunOptions& options) {
   callers.burst_percent = static_cast<std::uint32_t>(Between(random, 0, 60));
   callers.lease_ms = options.workload.lease_ms;
   if (random.OneIn(3)) callers.runs = callers.webhooks = 0;
-  // Forgotten within the world, as soon as all have them.
-  if (!random.OneIn(5)) return;
+  const FaultOptions& faults = options.faults;
+  if (!random.OneIn(4) || faults.MayLose() || faults.cloned_gap_ms > 0) return;
+  // Forgotten within the world, as soon as all have them, and so are claims.
   options.cluster.run_retention_ms = static_cast<std::uint64_t>(Between(random, 2000, 15'000));
   options.cluster.forget_grace_ms = Between(random, 0, 5000);
+  options.workload.never_expire_percent = 0;
 }
 
 void DrawStrict(Random& random, RunOptions& options) {

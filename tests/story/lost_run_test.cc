@@ -61,7 +61,7 @@ TEST(LostRuns, ALoserThatComesBackFromWhoSawItFurtherOnStaysCancelled) {
   approval.set_node_id("approve");
   approval.set_approved(true);
   EXPECT_EQ(story.Do("us", command).outcome.status(), 200u);
-  story.Run(1000);
+  story.Run(3000);
   ASSERT_EQ(story.RunIn("ap", loser).status(), RUN_COMPLETED);
   story.cluster.Partition({"us"}, {"ap"});
   story.HealLink("us", "eu");
