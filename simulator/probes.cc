@@ -33,7 +33,6 @@ constexpr Probe kProbes[] = {
     {"a loser had completed before it was cancelled", true, true},
     {"a loser was waiting for an approval", true, true},
     {"a loser had been cancelled by its caller", true, false},
-    {"a loser came back further on than when it lost", true, false},
     {"a run came back to a home that had lost it and goes on", true, true},
 };
 

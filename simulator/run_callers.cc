@@ -6,6 +6,7 @@
 #include "replica/api/digest.h"
 #include "replica/ledger/effects.h"
 #include "replica/limits.h"
+#include "simulator/run_holdings.h"
 #include "simulator/workload.h"
 
 namespace once {
@@ -79,9 +80,17 @@ void RunCallers::Later(std::int64_t within_ms, std::function<void()> act) {
 }
 
 void RunCallers::Start(std::int64_t duration_ms) {
-  for (std::uint64_t i = 0; i < options_.runs; ++i) Later(duration_ms, [this] { Create(); });
+  for (std::uint64_t left = options_.runs; left > 0;) {
+    const std::uint64_t some = 1 + random_.Below(left);
+    Later(duration_ms, [this, some] { CreateSome(some); });
+    left -= some;
+  }
   for (std::uint64_t i = 0; i < options_.webhooks; ++i)
     Later(duration_ms, [this] { RegisterWebhook(); });
+}
+
+void RunCallers::CreateSome(std::uint64_t runs) {
+  for (std::uint64_t i = 0; i < runs; ++i) Later(2000, [this] { Create(); });
 }
 
 void RunCallers::Create() {
@@ -106,6 +115,7 @@ RunCallers::Request RunCallers::NewRequest(Kind kind, const std::string& tenant,
   request.region = AnyRegion();
   request.tenant = tenant;
   request.mark = kFirstMark + ++marks_;
+  request.tries_left = static_cast<int>(random_.Below(4));
   mutation.set_tenant(tenant);
   mutation.set_actor("caller");
   Say(request.mark, mutation);
@@ -259,6 +269,7 @@ void RunCallers::Cancel(const KnownRun& run) {
   Mutation mutation;
   mutation.mutable_cancel_run()->set_run_id(run.run_id);
   SendSome(AboutRun(Kind::kCancel, run, kCancel, std::move(mutation)));
+  LookSoon(run);
 }
 
 void RunCallers::Approve(const KnownRun& run) {
@@ -268,6 +279,7 @@ void RunCallers::Approve(const KnownRun& run) {
   resolve.set_node_id(Chance(options_.foreign_percent) ? "elsewhere" : "approve");
   resolve.set_approved(!random_.OneIn(3));
   SendSome(AboutRun(Kind::kApprove, run, kApprove, std::move(mutation)));
+  LookSoon(run);
 }
 
 void RunCallers::Interrupt(const KnownRun& run, int looks_left) {
@@ -311,6 +323,13 @@ void RunCallers::GetRun(const KnownRun& run, const std::string& region,
         history_.operations[at].returned_ms = NowMillis();
         history_.operations[at].answer = Operation::Answer::kUnavailable;
       });
+}
+
+void RunCallers::LookSoon(const KnownRun& run) {
+  const std::string home = HomeOfRun(run.run_id, cluster_.regions());
+  if (!random_.OneIn(3)) return;
+  Later(300,
+        [this, run, region = home == kStrictRegion ? AnyRegion() : home] { GetRun(run, region); });
 }
 
 void RunCallers::GetEvents(const KnownRun& run) {

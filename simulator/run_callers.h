@@ -44,7 +44,7 @@ class RunCallers {
     std::uint64_t mark = 0;
     std::string run_id;  // that it is about
     Command command;
-    int tries_left = 3;
+    int tries_left = 0;
   };
   struct KnownRun {
     std::string run_id;
@@ -52,6 +52,8 @@ class RunCallers {
     bool asks = false;  // it waits for an approval at some time
   };
 
+  /// Some of the stories, one soon after the other.
+  void CreateSome(std::uint64_t runs);
   void Create();
   void RegisterWebhook();
   void DeleteWebhook(const Request& registered, const std::string& outcome_body);
@@ -70,6 +72,8 @@ class RunCallers {
   Request NewRequest(Kind kind, const std::string& tenant, std::string_view endpoint,
                      Mutation mutation);
   Request AboutRun(Kind kind, const KnownRun& run, std::string_view endpoint, Mutation mutation);
+  /// Somebody reads the run at its home, perhaps before the command is on disk.
+  void LookSoon(const KnownRun& run);
   /// Perhaps twice at once: the same request, or without a key another one like it.
   void SendSome(const Request& request);
   void Send(const Request& request);

@@ -26,7 +26,7 @@ bool IsLost(const Run& run) {
 // Versions are counted twice when a region goes on from an earlier state of its own. The state that
 // stands must be the same everywhere, and a loser stays one, however far others saw it come.
 bool StandsOver(const Run& a, const Run& b) {
-  if (IsLost(a) != IsLost(b) && !MutationOn("lost-run-revived")) return IsLost(a);
+  if (IsLost(a) != IsLost(b)) return IsLost(a);
   if (a.version() != b.version()) return a.version() > b.version();
   if (IsTerminal(a.status()) != IsTerminal(b.status())) return IsTerminal(a.status());
   return a.SerializeAsString() < b.SerializeAsString();
@@ -97,8 +97,6 @@ void Ledger::TakeBack(const std::string& hash, Slot& slot, const Claim& came, bo
 void Ledger::MergeRunChange(const Change& change, const Stamp& stamp, Answer& answer) {
   const Run& theirs = change.run();
   const auto mine = tables_.FindRun(theirs.run_id());
-  if (mine && IsLost(*mine) && !IsLost(theirs) && theirs.version() > mine->version())
-    Reached("a loser came back further on than when it lost");
   if (mine && !StandsOver(theirs, *mine)) return;
   tables_.PutRun(theirs);
   if (theirs.region() == options_.region) tables_.ShipRun(theirs.run_id());

@@ -136,6 +136,10 @@ Run StartRun(const CreateRun& create, const Mutation& mutation, const EffectCont
   // A claim that came back after its directory was lost may be ahead of this node's new clock.
   run.set_created_ms(std::max(context.stamp.now_ms, RunIdMillis(context.run_id)));
   run.set_due_ms(context.stamp.now_ms + create.delay_ms());
+  if (MutationOn("live-run-expires"))
+    context.tables.expiry().Put(
+        keys::Expiring::kRun,
+        context.stamp.now_ms + static_cast<std::int64_t>(context.run_retention_ms), run.run_id());
   Emit(run, "run.started", {{"workflowId", create.name_shown()}}, context);
   Save(run, context);
   return run;

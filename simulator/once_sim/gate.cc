@@ -58,12 +58,11 @@ constexpr Seeded kSeeded[] = {
     {"due-not-looked-at", false, "run-events"},
     {"copy-advanced-abroad", false, "run-events"},
     {"step-not-compared", true, "run-events"},
-    {"lost-run-revived", false, "cancelled"},
     {"claim-before-run", false, "cancelled"},
     {"completed-before-forgotten", false, "cancelled"},
     {"keyless-runs-forgotten", false, "run-records"},
     {"token-not-indexed", false, "run-records"},
-    {"run-forgotten-early", false, "run-records"},
+    {"live-run-expires", false, "run-records"},
     {"returned-run-not-resumed", false, "run-progress"},
     {"long-runs-forgotten", true, "run-progress"},
     // Of the Raft core.
