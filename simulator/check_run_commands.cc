@@ -42,6 +42,13 @@ bool SaysNothingWasDone(const Operation& told, const std::string& home) {
   return IsCarriedOut(told) && told.status >= 400 && (here || !told.key.empty());
 }
 
+// An ended run may be forgotten at home, and with it its events, while others still have it.
+bool IsHeld(const std::string& run_id, const std::string& home, const RunHoldings& holdings) {
+  return std::all_of(holdings.begin(), holdings.end(), [&](const auto& held) {
+    return (home != kStrictRegion && held.first != home) || held.second.runs.count(run_id);
+  });
+}
+
 }  // namespace
 
 Violations CheckRunCommands(const History& history, const RunHoldings& holdings,
@@ -76,8 +83,7 @@ Violations CheckRunCommands(const History& history, const RunHoldings& holdings,
       for (const Operation* told : attempts) {
         const bool decided =
             told->kind != Operation::Kind::kCancel && IsCarriedOut(*told) && told->status == 200;
-        if (decided && begin == end && !forgotten && !holdings.empty() &&
-            holdings.begin()->second.runs.count(run_id))
+        if (decided && begin == end && !forgotten && IsHeld(run_id, story.home, holdings))
           say(*told, "was acknowledged and is not there");
       }
       // All of them have given up: by the home's clock none is taken up later.

@@ -27,7 +27,7 @@ std::string WhyNot(const std::string& end, const std::string& later, bool same_m
   if (!IsEnd(later)) return same_memory ? "goes on" : "";
   if (IsSameEnd(end, later)) return "";
   // Another region may not have heard of the loss yet.
-  return IsLoss(end) && !same_memory ? "" : "ended again";
+  return (IsLoss(end) || end == "cancelled") && !same_memory ? "" : "ended again";
 }
 
 // A command is answered by the home, and a read by whoever is asked, out of what it has heard.

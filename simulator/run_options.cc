@@ -153,6 +153,20 @@ void FitPieces(RunOptions& options) {
       std::max(options.cluster.strict_chunk_bytes, static_cast<std::size_t>(kBytesPerMs * trip_ms));
 }
 
+// Regions die and are back at once, while what they asked and what they were asked is on its way or
+// not on disk yet.
+void DrawRestarts(Random& random, RunOptions& options) {
+  FaultOptions& faults = options.faults;
+  faults.links.delay_ms = Between(random, 100, 500);
+  faults.links.jitter_ms = Between(random, 0, 600);
+  faults.sync_ms = Between(random, 50, 300);
+  faults.crash_gap_ms = Between(random, 1000, 2500);
+  faults.down_ms_max = Between(random, 10, 150);
+  faults.cut_gap_ms = faults.clog_gap_ms = faults.slow_disk_gap_ms = 0;
+  faults.emptied_gap_ms = faults.restored_gap_ms = faults.cloned_gap_ms = 0;
+  options.run_callers.runs = static_cast<std::uint64_t>(Between(random, 10, 20));
+}
+
 // Of their own stream, like what was there before them.
 void DrawRuns(RunOptions& options) {
   Random random(options.seed ^ 0x7275'6e73'2061'6c6cu);
@@ -163,6 +177,7 @@ void DrawRuns(RunOptions& options) {
   callers.burst_percent = static_cast<std::uint32_t>(Between(random, 0, 60));
   callers.lease_ms = options.workload.lease_ms;
   if (random.OneIn(3)) callers.runs = callers.webhooks = 0;
+  if (!options.strict && random.OneIn(12)) return DrawRestarts(random, options);
   const FaultOptions& faults = options.faults;
   if (!random.OneIn(4) || faults.MayLose() || faults.cloned_gap_ms > 0) return;
   // Forgotten within the world, as soon as all have them, and so are claims.
