@@ -258,7 +258,6 @@ void Replica::Read(std::function<void(Tables&)> read, std::function<void()> fail
     try {
       if (!tables_.dirty()) return read(tables_);
       Reached("a read waited, and others changed meanwhile what it shows");
-      if (MutationOn("read-shows-unwritten")) return read(tables_);
       // Others have changed it meanwhile, and that is not durable. But there is one sync at a time,
       // so what was written so far is.
       Tables written(store_, 0);

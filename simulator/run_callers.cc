@@ -328,7 +328,7 @@ void RunCallers::GetRun(const KnownRun& run, const std::string& region,
 void RunCallers::LookSoon(const KnownRun& run) {
   const std::string home = HomeOfRun(run.run_id, cluster_.regions());
   if (!random_.OneIn(3)) return;
-  Later(300,
+  Later(150,
         [this, run, region = home == kStrictRegion ? AnyRegion() : home] { GetRun(run, region); });
 }
 
