@@ -51,7 +51,7 @@ constexpr Seeded kSeeded[] = {
     {"reply-to-former-self"},
     {"forwarded-without-key"},
     {"unknown-run-is-nobodys", false, "run-answers"},
-    {"foreign-run-shown", false, "run-answers"},
+    {"foreign-run-shown"},
     {"ended-run-cancelled"},
     {"decided-twice"},
     {"due-not-looked-at", false, "run-events"},
