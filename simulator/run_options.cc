@@ -164,7 +164,7 @@ void DrawRestarts(Random& random, RunOptions& options) {
   faults.down_ms_max = Between(random, 10, 150);
   faults.cut_gap_ms = faults.clog_gap_ms = faults.slow_disk_gap_ms = 0;
   faults.emptied_gap_ms = faults.restored_gap_ms = faults.cloned_gap_ms = 0;
-  options.run_callers.runs = static_cast<std::uint64_t>(Between(random, 10, 20));
+  options.run_callers.runs = static_cast<std::uint64_t>(Between(random, 8, 14));
 }
 
 // Of their own stream, like what was there before them.
@@ -177,7 +177,7 @@ void DrawRuns(RunOptions& options) {
   callers.burst_percent = static_cast<std::uint32_t>(Between(random, 0, 60));
   callers.lease_ms = options.workload.lease_ms;
   if (random.OneIn(3)) callers.runs = callers.webhooks = 0;
-  if (!options.strict && random.OneIn(12)) return DrawRestarts(random, options);
+  if (!options.strict && random.OneIn(24)) return DrawRestarts(random, options);
   const FaultOptions& faults = options.faults;
   if (!random.OneIn(4) || faults.MayLose() || faults.cloned_gap_ms > 0) return;
   // Forgotten within the world, as soon as all have them, and so are claims.
