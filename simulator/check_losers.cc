@@ -13,8 +13,15 @@ constexpr std::size_t kManyEvents = 1000;
 std::size_t CountCancelled(Tables& tables, const std::string& run_id) {
   const auto events = tables.Events(run_id, 0, kManyEvents);
   return static_cast<std::size_t>(
-      std::count_if(events.begin(), events.end(),
-                    [](const RunEvent& event) { return event.type() == "run.cancelled"; }));
+      std::count_if(events.begin(), events.end(), [](const RunEvent& event) {
+        return event.type() == "run.cancelled" &&
+               event.payload().find(kLossReason) != std::string::npos;
+      }));
+}
+
+// A caller may have cancelled it before it lost.
+bool IsCancelledByCaller(const Run& run) {
+  return run.status() == RUN_CANCELLED && run.reason() != kLossReason;
 }
 
 }  // namespace
@@ -52,9 +59,10 @@ Violations CheckLosers(Cluster& cluster, const Holdings& holdings) {
           say(claim.run_id(), (lost ? "lost and was recorded " : "stands and was recorded ") +
                                   std::to_string(times) + " times");
         // A directory that is lost takes the events of its runs with it.
-        if (cluster.life(region) > 0 || !tables.FindRun(claim.run_id())) continue;
+        const auto run = tables.FindRun(claim.run_id());
+        if (cluster.life(region) > 0 || !run) continue;
         const std::size_t cancelled = CountCancelled(tables, claim.run_id());
-        if (cancelled != (lost ? 1u : 0u))
+        if (cancelled != (lost && !IsCancelledByCaller(*run) ? 1u : 0u))
           say(claim.run_id(), (lost ? "lost and was cancelled " : "stands and was cancelled ") +
                                   std::to_string(cancelled) + " times");
       }

@@ -15,6 +15,7 @@
 #include "simulator/history.h"
 #include "simulator/link_watch.h"
 #include "simulator/oracle.h"
+#include "simulator/run_holdings.h"
 
 namespace once {
 
@@ -96,6 +97,27 @@ Violations CheckDrained(Cluster& cluster, const std::set<std::string>& started_a
 /// What a look-up showed of a slot in best-effort mode is on the disk, and no crash can take it
 /// back.
 Violations CheckShown(const MemoryDisk& disk, const std::string& hash, const Slot& shown);
+/// A run that lost is cancelled in its record, in every region, and says whether it had completed.
+Violations CheckCancelled(const RunHoldings& holdings);
+/// A command about a run takes effect once at most, at the run's home, and not when its caller was
+/// told that nothing was done; a decision that was acknowledged is there. Whoever was told 503 need
+/// not fear it later than the clock bound after that, by the clock of the home.
+Violations CheckRunCommands(const History& history, const RunHoldings& holdings,
+                            std::int64_t start_wall_ms);
+/// A command under a key is carried out once and has one answer, about its run. A run that was
+/// admitted is there for its tenant, and is none for others. Its events are only added to.
+/// `kept_ms`: how long runs are kept at least.
+Violations CheckRunAnswers(const History& history, std::int64_t kept_ms);
+/// A run that was seen at its end stays there, or is cancelled because it lost.
+Violations CheckRunEnds(const History& history, const RunHoldings& holdings);
+/// A run's home has its events in sequence, from its start to at most one end and one loss, as its
+/// record says; other regions have none.
+Violations CheckRunEvents(const RunHoldings& holdings);
+/// All regions hold the same record of every run, and the token of one that waits leads to it.
+Violations CheckRunRecords(const RunHoldings& holdings, std::int64_t now_ms,
+                           std::int64_t retention_ms);
+/// A run that is due is carried on by its home, or by whoever leads the strict group.
+Violations CheckRunProgress(const RunHoldings& holdings, std::int64_t now_ms);
 
 /// A copy of the region's directory does not start, under its own name or another's.
 Violations CheckClone(const Cluster& cluster, const std::string& region);

@@ -4,6 +4,8 @@
 
 #include "replica/api/digest.h"
 #include "replica/env/check.h"
+#include "replica/ledger/event_page.h"
+#include "replica/limits.h"
 
 namespace once {
 namespace {
@@ -34,6 +36,7 @@ Cluster::~Cluster() {
 
 void Cluster::Stop(Node& node) {
   node.gossip.reset();
+  node.homes.reset();
   node.replica.reset();
   node.shared.reset();
   node.transport.reset();
@@ -60,6 +63,7 @@ void Cluster::Restart(const std::string& region) {
   config.region = region;
   config.lease_ms = options_.lease_ms;
   config.route_retention_ms = options_.retention_ms;
+  config.run_retention_ms = options_.run_retention_ms;
   config.forget_grace_ms = options_.forget_grace_ms;
   config.hot_bytes_max = options_.hot_bytes_max;
   config.slots_max = options_.slots_max;
@@ -79,6 +83,7 @@ void Cluster::Restart(const std::string& region) {
   gossip.peers.clear();
   for (const std::string& peer : options_.regions)
     if (peer != region) gossip.peers.push_back(peer);
+  node.homes = std::make_unique<Homes>(*node.replica, region, gossip.peers);
   node.gossip = std::make_unique<Gossip>(
       *node.replica, node.shared->gossip(), gossip,
       static_cast<std::uint64_t>(node.scheduler->WallMillis()) << kIncarnationShift |
@@ -210,6 +215,38 @@ void Cluster::ChangePolicy(const std::string& region, RoutePolicy policy, Replic
   Check(node.replica != nullptr, "only a region that is up hears administrators");
   node.scheduler->Post([&node, policy = std::move(policy), done = std::move(done)] {
     node.replica->ChangePolicy(policy, policy.mismatch() == REJECT, done);
+  });
+}
+
+void Cluster::SubmitToHome(const std::string& region, Command command, Replica::Done done) {
+  Node& node = nodes_.at(region);
+  Check(node.replica != nullptr, "only a region that is up hears callers");
+  node.scheduler->Post([&node, command = std::move(command), done = std::move(done)] {
+    const std::string home = node.homes->Of(command.mutation());
+    if (home.empty()) return node.replica->Submit(command, done);
+    ForwardRequest request;
+    request.set_command(command.SerializeAsString());
+    node.gossip->Forward(home, std::move(request), kForwardMs, done);
+  });
+}
+
+void Cluster::AskForEvents(const std::string& region, EventRequest request, Replica::Done done) {
+  Node& node = nodes_.at(region);
+  node.scheduler->Post([&node, region, request = std::move(request), done = std::move(done)] {
+    if (const std::string home = node.homes->OfRun(request.run_id()); !home.empty()) {
+      ForwardRequest question;
+      *question.mutable_events() = request;
+      return node.gossip->Forward(home, std::move(question), kForwardMs, done);
+    }
+    const std::string here(IsStrictRunId(request.run_id()) ? kStrictRegion : region);
+    const auto read = [request, here, done](Tables& tables) {
+      Answer answer;
+      const auto page = PageOfEvents(tables, request, here);
+      answer.kind = page ? Answer::Kind::kDone : Answer::Kind::kNotFound;
+      if (page) answer.outcome.set_body(page->SerializeAsString());
+      done(answer);
+    };
+    node.replica->ReadAbout(request.run_id(), read, [done] { done(Unavailable(false)); });
   });
 }
 

@@ -12,6 +12,7 @@
 #include "replica/config.h"
 #include "replica/directory_identity.h"
 #include "replica/gossip/gossip.h"
+#include "replica/homes.h"
 #include "replica/metrics.h"
 #include "replica/replica.h"
 #include "replica/strict/shared_transport.h"
@@ -27,6 +28,7 @@ struct ClusterOptions {
   std::uint64_t seed = 1;
   std::uint64_t retention_ms = 24ull * 3600 * 1000;
   std::uint64_t lease_ms = 2000;
+  std::uint64_t run_retention_ms = Config().run_retention_ms;
   std::int64_t forget_grace_ms = 7ll * 24 * 3600 * 1000;
   std::size_t hot_bytes_max = Config().hot_bytes_max;
   std::uint64_t slots_max = Config().slots_max;
@@ -121,6 +123,12 @@ class Cluster {
   /// Changes a policy of a region at run time, likewise.
   void ChangePolicy(const std::string& region, RoutePolicy policy, Replica::Done done);
 
+  /// The same as the API does it: a command about another region's run goes to the run's home.
+  void SubmitToHome(const std::string& region, Command command, Replica::Done done);
+  /// The region asks whoever has the run's events: kDone with an EventPage as its outcome's body,
+  /// kNotFound or kUnavailable.
+  void AskForEvents(const std::string& region, EventRequest request, Replica::Done done);
+
   /// Reads what the run's domain holds of it, like Replica::ReadAbout; neither is called when the
   /// process dies first.
   void Read(const std::string& region, const std::string& run_id, std::function<void(Tables&)> read,
@@ -148,6 +156,7 @@ class Cluster {
     std::unique_ptr<SimulatedTransport> transport;
     std::unique_ptr<SharedTransport> shared;
     std::unique_ptr<Replica> replica;
+    std::unique_ptr<Homes> homes;
     std::unique_ptr<Gossip> gossip;
   };
   void Stop(Node& node);

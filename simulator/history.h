@@ -16,6 +16,14 @@ struct Operation {
     kLookUp,
     kRenew,   // of a lease, by its owner
     kPolicy,  // an administrator says how a tenant's differing bodies are met
+    // About a run, or a webhook, and not about a key.
+    kCreate,  // without a key; with one it is a begin
+    kCancel,
+    kApprove,    // or reject, at its node
+    kInterrupt,  // the same by its token
+    kDelete,
+    kGetRun,
+    kGetEvents,
   };
   enum class Answer {
     kNone,  // the caller never heard: the process died, or it gave up
@@ -50,6 +58,7 @@ struct Operation {
   Mismatch mismatch = Mismatch::kReject;  // in force at a begin, or asked for by a policy
   std::uint32_t life = 0;                 // how often the region's directory had been lost by then
   bool strict = false;                    // the slot is replicated by the strict group
+  bool refused = false;                   // kUnavailable, and told that nothing was done
   /// Acknowledged, and gone: with a directory before a peer had it, or evicted.
   bool lost = false;
   bool room = false;  // there seemed to be some in the store, all the time

@@ -12,8 +12,9 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::array<std::string_view, 5> kKindWords = {"begin", "settle", "look-up", "renew",
-                                                        "policy"};
+constexpr std::array<std::string_view, 12> kKindWords = {
+    "begin",  "settle",  "look-up",   "renew",  "policy",  "create",
+    "cancel", "approve", "interrupt", "delete", "get-run", "get-events"};
 constexpr std::array<std::string_view, 3> kMismatchWords = {"reject", "observe", "off"};
 constexpr std::array<std::string_view, 10> kAnswerWords = {
     "none", "execute",     "replay",    "in-flight", "mismatch",
@@ -82,6 +83,7 @@ Operation ReadOperation(const json::object& line) {
     operation.mismatch = Word<Operation::Mismatch>(kMismatchWords, JsonText(line, "mismatch"));
   operation.strict = Flag(line, "strict");
   operation.life = Figure<std::uint32_t>(line, "life");
+  operation.refused = Flag(line, "refused");
   operation.lost = Flag(line, "lost");
   return operation;
 }

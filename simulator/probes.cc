@@ -16,7 +16,6 @@ constexpr Probe kProbes[] = {
     {"a claim was superseded while its completion was on the way", true, false},
     {"an owner renewed after the end of its lease", true, true},
     {"an open claim made room for another request", true, true},
-    {"a read met changes that were not durable yet", true, false},
     // Bounds.
     {"a slot held as many claims of a region as it may", true, false},
     {"eviction passed over a claim that somebody worked on", true, false},
@@ -38,6 +37,26 @@ constexpr Probe kProbes[] = {
     {"a region got the record of its own loser back", true, false},
     {"a region got the record of its own late completion back", true, false},
     {"a baseline stood for dropped frames", true, false},
+    // Runs: what is forwarded to their home.
+    {"somebody asked about a run that is not known here yet", true, true},
+    {"a forwarded command came after its caller had given up", true, true},
+    {"a reply came when nobody waited for it any more", true, true},
+    {"a reply came to a later start of its asker", true, false},
+    // What becomes of them.
+    {"a cancellation met a run that had ended", true, true},
+    {"an approval met a run that was cancelled meanwhile", true, true},
+    {"an approval met a run that does not wait for it", false, true},
+    {"the step of a run came before it was due", true, true},
+    {"a run is due later than the leader's next look", false, true},
+    {"a run came due when its leader led no more", false, true},
+    {"a read waited, and others changed meanwhile what it shows", true, true},
+    {"a run was forgotten", true, true},
+    {"a run had another end when its first was to be forgotten", true, false},
+    // Losers, and homes that lost their directory.
+    {"a loser had completed before it was cancelled", true, true},
+    {"a loser was waiting for an approval", true, true},
+    {"a loser had been cancelled by its caller", true, false},
+    {"a run came back to a home that had lost it and goes on", true, true},
 };
 
 ProbeCounts& Counts() {

@@ -39,6 +39,7 @@ json::object Json(const Operation& operation) {
           {"mismatch", Word(operation.mismatch)},
           {"strict", operation.strict},
           {"life", operation.life},
+          {"refused", operation.refused},
           {"lost", operation.lost}};
 }
 

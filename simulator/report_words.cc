@@ -46,6 +46,20 @@ std::string_view Word(Operation::Kind kind) {
       return "renew";
     case Operation::Kind::kPolicy:
       return "policy";
+    case Operation::Kind::kCreate:
+      return "create";
+    case Operation::Kind::kCancel:
+      return "cancel";
+    case Operation::Kind::kApprove:
+      return "approve";
+    case Operation::Kind::kInterrupt:
+      return "interrupt";
+    case Operation::Kind::kDelete:
+      return "delete";
+    case Operation::Kind::kGetRun:
+      return "get-run";
+    case Operation::Kind::kGetEvents:
+      return "get-events";
   }
   return "unknown";
 }
@@ -136,7 +150,7 @@ Meaning MeaningOf(const Operation& operation) {
       return Meaning::kPlain;
     case Operation::Answer::kInFlight:
     case Operation::Answer::kNotFound:
-      return operation.kind == Operation::Kind::kLookUp ? Meaning::kPlain : Meaning::kRefusal;
+      return operation.kind >= Operation::Kind::kLookUp ? Meaning::kPlain : Meaning::kRefusal;
     case Operation::Answer::kMismatch:
     case Operation::Answer::kStaleFence:
     case Operation::Answer::kFull:

@@ -11,9 +11,11 @@
 
 namespace once {
 
-inline constexpr std::array kOperationKinds = {Operation::Kind::kBegin, Operation::Kind::kSettle,
-                                               Operation::Kind::kLookUp, Operation::Kind::kRenew,
-                                               Operation::Kind::kPolicy};
+inline constexpr std::array kOperationKinds = {
+    Operation::Kind::kBegin,  Operation::Kind::kSettle,  Operation::Kind::kLookUp,
+    Operation::Kind::kRenew,  Operation::Kind::kPolicy,  Operation::Kind::kCreate,
+    Operation::Kind::kCancel, Operation::Kind::kApprove, Operation::Kind::kInterrupt,
+    Operation::Kind::kDelete, Operation::Kind::kGetRun,  Operation::Kind::kGetEvents};
 inline constexpr std::array kAnswers = {
     Operation::Answer::kExecute,  Operation::Answer::kReplay,   Operation::Answer::kDone,
     Operation::Answer::kInFlight, Operation::Answer::kMismatch, Operation::Answer::kStaleFence,

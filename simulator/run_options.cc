@@ -154,6 +154,39 @@ void FitPieces(RunOptions& options) {
       std::max(options.cluster.strict_chunk_bytes, static_cast<std::size_t>(kBytesPerMs * trip_ms));
 }
 
+// Regions die and are back at once, while what they asked and what they were asked is on its way or
+// not on disk yet.
+void DrawRestarts(Random& random, RunOptions& options) {
+  FaultOptions& faults = options.faults;
+  faults.links.delay_ms = Between(random, 100, 500);
+  faults.links.jitter_ms = Between(random, 0, 600);
+  faults.sync_ms = Between(random, 50, 300);
+  faults.crash_gap_ms = Between(random, 1000, 2500);
+  faults.down_ms_max = Between(random, 10, 150);
+  faults.cut_gap_ms = faults.clog_gap_ms = faults.slow_disk_gap_ms = 0;
+  faults.emptied_gap_ms = faults.restored_gap_ms = faults.cloned_gap_ms = 0;
+  options.run_callers.runs = static_cast<std::uint64_t>(Between(random, 8, 14));
+}
+
+// Of their own stream, like what was there before them.
+void DrawRuns(RunOptions& options) {
+  Random random(options.seed ^ 0x7275'6e73'2061'6c6cu);
+  RunCallerOptions& callers = options.run_callers;
+  callers.runs = static_cast<std::uint64_t>(Between(random, 2, 8));
+  callers.webhooks = static_cast<std::uint64_t>(Between(random, 0, 2));
+  callers.keyed_percent = static_cast<std::uint32_t>(Between(random, 30, 90));
+  callers.burst_percent = static_cast<std::uint32_t>(Between(random, 0, 60));
+  callers.lease_ms = options.workload.lease_ms;
+  if (random.OneIn(3)) callers.runs = callers.webhooks = 0;
+  if (!options.strict && random.OneIn(24)) return DrawRestarts(random, options);
+  const FaultOptions& faults = options.faults;
+  if (!random.OneIn(4) || faults.MayLose() || faults.cloned_gap_ms > 0) return;
+  // Forgotten within the world, as soon as all have them, and so are claims.
+  options.cluster.run_retention_ms = static_cast<std::uint64_t>(Between(random, 2000, 15'000));
+  options.cluster.forget_grace_ms = Between(random, 0, 5000);
+  options.workload.never_expire_percent = 0;
+}
+
 void DrawStrict(Random& random, RunOptions& options) {
   options.strict = true;
   options.safety_ms = 30'000;
@@ -262,6 +295,7 @@ RunOptions DrawOptions(std::uint64_t seed, bool strict) {
   options.workload.policy_changes = bodies.Below(9);
   Random bounds(seed ^ 0x5a4b3c2d1e0f9687u);
   DrawBounds(bounds, options);
+  DrawRuns(options);
   LinkRules& links = options.faults.links;
   if (links.very_late_permille > 0 && random.OneIn(3))
     links.very_late_ms = Between(random, 1, 180) * 60'000;
@@ -297,6 +331,10 @@ std::vector<std::pair<std::string, std::string>> Describe(const RunOptions& opti
   say("give_back_times", options.workload.give_back_times);
   say("calls", options.workload.calls);
   say("keys", options.workload.keys);
+  say("runs", options.run_callers.runs);
+  say("webhooks", options.run_callers.webhooks);
+  say("run_retention_ms", options.cluster.run_retention_ms);
+  say("forget_grace_ms", options.cluster.forget_grace_ms);
   say("lease_ms", options.workload.lease_ms);
   say("interval_ms", options.cluster.gossip.interval_ms);
   say("resend_ms", options.cluster.gossip.resend_ms);

@@ -38,6 +38,16 @@ struct WorkloadOptions {
   std::uint64_t lease_ms = 2000;
 };
 
+/// What callers do with runs and webhooks. Percentages are chances per request.
+struct RunCallerOptions {
+  std::uint64_t runs = 8;  // each with up to four things that happen to it
+  std::uint64_t webhooks = 2;
+  std::uint32_t keyed_percent = 60;
+  std::uint32_t burst_percent = 25;   // the same at once, in another region
+  std::uint32_t foreign_percent = 5;  // another tenant, or a node that is not there
+  std::uint64_t lease_ms = 2000;
+};
+
 /// Which faults are on, and how strong. Every gap is the mean time between two of a kind.
 struct FaultOptions {
   LinkRules links;
@@ -89,6 +99,7 @@ struct RunOptions {
   std::string without;    // a checker whose findings do not count; empty: all count
   ClusterOptions cluster;
   WorkloadOptions workload;
+  RunCallerOptions run_callers;
   FaultOptions faults;
 };
 

@@ -11,6 +11,7 @@
 #include "simulator/group_watch.h"
 #include "simulator/link_watch.h"
 #include "simulator/oracle.h"
+#include "simulator/run_callers.h"
 #include "simulator/trace.h"
 #include "simulator/workload.h"
 
@@ -29,6 +30,7 @@ class Simulation {
         cluster_(options.cluster),
         start_wall_ms_(cluster_.time().WallMillis()),
         workload_(cluster_, options.workload, options.seed * 3 + 1, history_),
+        run_callers_(cluster_, options.run_callers, options.seed * 11 + 4, history_),
         keeper_(cluster_, options.seed * 7 + 3, options.faults.MayLose() ? 3 : 1),
         faults_(cluster_, keeper_, options.faults, options.seed * 5 + 2, history_),
         watch_(cluster_, faults_, kWatchMs),
@@ -73,12 +75,14 @@ class Simulation {
   History Run() {
     faults_.Start(options_.safety_ms);
     workload_.Start(options_.safety_ms);
+    run_callers_.Start(options_.safety_ms);
     watch_.Start();
     WatchMemory();
     if (group_) group_->Start(), keeper_.Start();
     Advance(options_.safety_ms);
     history_.safety_ms = options_.safety_ms;
     workload_.Stop();
+    run_callers_.Stop();
     faults_.Stop();
     if (group_) group_->Healed();
     Converge();
@@ -97,7 +101,7 @@ class Simulation {
   std::int64_t Elapsed() { return cluster_.time().MonotonicMicros() / 1000 - 1000; }
 
   bool Quiet() {
-    if (workload_.waiting() > 0 || !cluster_.Converged()) return false;
+    if (workload_.waiting() + run_callers_.waiting() > 0 || !cluster_.Converged()) return false;
     if (group_ && !group_->Unwell().empty()) return false;
     return std::all_of(cluster_.regions().begin(), cluster_.regions().end(),
                        [this](const std::string& region) {
@@ -175,7 +179,21 @@ class Simulation {
     // After a restart the age is known by the calendar only, to within the skew bound.
     Keep(CheckGauge(watch_.divergences(), options_.cluster.gossip.interval_ms + kWatchMs +
                                               options_.cluster.gossip.skew_bound_ms));
+    CheckRuns();
     CheckProbes();
+  }
+
+  void CheckRuns() {
+    const RunHoldings runs = ReadRunHoldings(cluster_);
+    const std::int64_t now_ms = cluster_.time().WallMillis();
+    const auto retention_ms = static_cast<std::int64_t>(options_.cluster.run_retention_ms);
+    Keep(CheckCancelled(runs));
+    Keep(CheckRunCommands(history_, runs, start_wall_ms_));
+    Keep(CheckRunAnswers(history_, retention_ms));
+    Keep(CheckRunEnds(history_, runs));
+    Keep(CheckRunEvents(runs));
+    Keep(CheckRunRecords(runs, now_ms, retention_ms));
+    Keep(CheckRunProgress(runs, now_ms));
   }
 
   // Until something is found: it would be found again each time.
@@ -306,6 +324,7 @@ class Simulation {
   Cluster cluster_;
   const std::int64_t start_wall_ms_;
   Workload workload_;
+  RunCallers run_callers_;
   GroupOperator keeper_;
   Faults faults_;
   LinkWatch watch_;

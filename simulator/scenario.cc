@@ -45,6 +45,14 @@ Fields WorkloadFields(WorkloadOptions& w) {
           {"lease_ms", Into(w.lease_ms)}};
 }
 
+Fields RunFields(RunCallerOptions& r) {
+  return {{"runs", Into(r.runs)},
+          {"webhooks", Into(r.webhooks)},
+          {"keyed_percent", Into(r.keyed_percent)},
+          {"burst_percent", Into(r.burst_percent)},
+          {"foreign_percent", Into(r.foreign_percent)}};
+}
+
 Fields LinkFields(LinkRules& l) {
   return {{"delay_ms", Into(l.delay_ms)},
           {"jitter_ms", Into(l.jitter_ms)},
@@ -107,6 +115,7 @@ Fields ClusterFields(ClusterOptions& c) {
           {"slots_max", Into(c.slots_max)},
           {"slot_bytes_max", Into(c.slot_bytes_max)},
           {"evict_oldest", Into(c.evict_oldest)},
+          {"run_retention_ms", Into(c.run_retention_ms)},
           {"forget_grace_ms", Into(c.forget_grace_ms)},
           {"strict_log_entries", Into(c.strict_log_entries)},
           {"strict_append_bytes", Into(c.strict_append_bytes)},
@@ -215,13 +224,15 @@ void WaitForAll(RunOptions& options) {
 }
 
 void Apply(const toml::table& root, RunOptions& options) {
-  static constexpr const char* kNames[] = {"about", "strict", "quiet",  "safety_ms", "workload",
-                                           "links", "faults", "gossip", "cluster",   "fault"};
+  static constexpr const char* kNames[] = {"about",    "strict",  "quiet", "safety_ms",
+                                           "workload", "runs",    "links", "faults",
+                                           "gossip",   "cluster", "fault"};
   RefuseUnknown(root, kNames, "");
   LeaveRoom(options);
   if (root["quiet"].value_or(false)) options.faults = FaultOptions();
   options.safety_ms = root["safety_ms"].value_or(options.safety_ms);
   ReadFields(root, "workload", WorkloadFields(options.workload));
+  ReadFields(root, "runs", RunFields(options.run_callers));
   ReadFields(root, "links", LinkFields(options.faults.links));
   ReadFields(root, "faults", FaultFields(options.faults));
   ReadFields(root, "gossip", GossipFields(options.cluster.gossip));

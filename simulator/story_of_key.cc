@@ -30,7 +30,8 @@ void LearnFinal(const Operation& operation, RunFacts& facts) {
 std::map<std::pair<std::string, std::string>, StoryOfKey> StoriesOf(const History& history) {
   std::map<std::pair<std::string, std::string>, StoryOfKey> stories;
   for (const Operation& operation : history.operations)
-    stories[{operation.tenant, operation.key}].operations.push_back(&operation);
+    if (IsAboutKey(operation))
+      stories[{operation.tenant, operation.key}].operations.push_back(&operation);
   for (auto& [key, story] : stories) {
     for (const Operation* operation : story.operations) {
       if (operation->run_id.empty()) continue;
@@ -54,7 +55,8 @@ std::map<std::pair<std::string, std::string>, std::vector<const Operation*>> Str
     const History& history) {
   std::map<std::pair<std::string, std::string>, std::vector<const Operation*>> slots;
   for (const Operation& operation : history.operations)
-    if (operation.strict) slots[{operation.tenant, operation.key}].push_back(&operation);
+    if (operation.strict && IsAboutKey(operation))
+      slots[{operation.tenant, operation.key}].push_back(&operation);
   return slots;
 }
 

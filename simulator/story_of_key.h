@@ -34,6 +34,10 @@ std::map<std::pair<std::string, std::string>, StoryOfKey> StoriesOf(const Histor
 std::map<std::pair<std::string, std::string>, std::vector<const Operation*>> StrictOperationsOf(
     const History& history);
 
+/// About a key, and not about a run or a webhook that is known.
+inline bool IsAboutKey(const Operation& operation) {
+  return operation.kind <= Operation::Kind::kLookUp;
+}
 inline bool IsFinalStatus(std::uint32_t status) {
   return status >= 200 && status < 500;
 }

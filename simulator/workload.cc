@@ -24,6 +24,8 @@ enum Workflow { kNoop, kDelay, kAppend, kApproval, kSecondTry, kReserved };
 constexpr std::array<const char*, 6> kWorkflows = {"noop",     "delay", "append",
                                                    "approval", "fail",  "noop"};
 
+}  // namespace
+
 Operation::Answer AnswerHeard(Answer::Kind kind) {
   switch (kind) {
     case Answer::Kind::kExecute:
@@ -56,6 +58,8 @@ void Note(Operation& heard, const Answer& answer) {
   heard.status = answer.outcome.status();
   heard.answer_body = answer.outcome.body();
 }
+
+namespace {
 
 // What a look-up shows: the claim with the highest fence. One that is over by some clock, or was
 // released, may be gone for a begin and still be there to be seen: such a sight says nothing.

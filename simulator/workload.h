@@ -17,6 +17,10 @@
 
 namespace once {
 
+/// What a caller was told.
+Operation::Answer AnswerHeard(Answer::Kind kind);
+void Note(Operation& heard, const Answer& answer);
+
 class Workload {
  public:
   /// All must outlive the workload, and the workload every task of the cluster's scheduler.

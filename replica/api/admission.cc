@@ -8,8 +8,6 @@
 #include "replica/api/fingerprint.h"
 #include "replica/api/idempotency_key.h"
 #include "replica/api/json_value.h"
-#include "replica/ledger/run_id.h"
-#include "replica/ledger/workflows.h"
 #include "replica/strict/strict_routes.h"
 
 namespace once {
@@ -116,7 +114,7 @@ void Api::Mutate(Call& call, Mutation mutation, std::int64_t admission_ms) {
   }
   mutation.set_tenant(call.who.tenant);
   mutation.set_actor(call.who.actor);
-  const std::string home = HomeOf(mutation);
+  const std::string home = forward_ ? homes_.Of(mutation) : "";
   Command command;
   *command.mutable_mutation() = std::move(mutation);
   // Another region's slots change without this one being told: its answers are not kept.
@@ -136,38 +134,6 @@ void Api::Mutate(Call& call, Mutation mutation, std::int64_t admission_ms) {
     return forward_(home, std::move(request), std::move(done));
   }
   Execute(std::move(command), WaitMillis(call.request), admission_ms, std::move(done));
-}
-
-// A run that is not known here yet may still be: its id says where it was made. Saying 404 for it
-// would be stored as final, so its home decides.
-std::string Api::HomeOf(const Mutation& mutation) {
-  if (!forward_) return "";
-  if (mutation.has_cancel_run()) return HomeOfRun(mutation.cancel_run().run_id());
-  if (mutation.has_resolve_approval()) return HomeOfRun(mutation.resolve_approval().run_id());
-  if (mutation.has_resolve_interrupt())
-    return PeerWithCode(InterruptHomeCode(mutation.resolve_interrupt().token()));
-  return "";
-}
-
-std::string Api::HomeOfRun(const std::string& run_id) {
-  if (!forward_) return "";
-  try {
-    if (const auto run = replica_.tables().FindRun(run_id))
-      return run->region() == config_.region ? "" : run->region();
-  } catch (const KvUnreadable&) {
-    return "";
-  }
-  return PeerOfRunId(run_id);
-}
-
-std::string Api::PeerOfRunId(const std::string& run_id) const {
-  return RunIdMillis(run_id) < 0 ? "" : PeerWithCode(std::string_view(run_id).substr(10, 4));
-}
-
-std::string Api::PeerWithCode(std::string_view code) const {
-  for (const PeerAddress& peer : config_.peers)
-    if (RegionCode(peer.region) == code) return peer.region;
-  return "";
 }
 
 // An admission that takes time first reserves the key, so that duplicates meet a claim in flight

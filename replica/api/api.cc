@@ -25,6 +25,12 @@ std::string NormalPath(std::string_view path) {
   return normal;
 }
 
+std::vector<std::string> RegionsOf(const std::vector<PeerAddress>& peers) {
+  std::vector<std::string> regions;
+  for (const PeerAddress& peer : peers) regions.push_back(peer.region);
+  return regions;
+}
+
 bool IsBearer(std::string_view authorization) {
   return authorization.size() > kBearer.size() &&
          SameToken(authorization.substr(0, kBearer.size()), kBearer);
@@ -45,6 +51,7 @@ void Call::Fail(int status, std::string_view error, std::string_view message) co
 Api::Api(Replica& replica, const Config& config, Credentials credentials, Metrics& metrics, Log log)
     : replica_(replica),
       config_(config),
+      homes_(replica, config.region, RegionsOf(config.peers)),
       credentials_(std::move(credentials)),
       metrics_(metrics),
       log_(std::move(log)),

@@ -15,6 +15,7 @@
 #include "replica/api/route.h"
 #include "replica/config.h"
 #include "replica/credentials.h"
+#include "replica/homes.h"
 #include "replica/metrics.h"
 #include "replica/rate_limit.h"
 #include "replica/replica.h"
@@ -81,13 +82,6 @@ class Api : public HttpService {
   // Layer 1 over a mutating route: with a key the mutation happens once.
   // `admission_ms`: how long the admission itself takes, for workflows that say so.
   void Mutate(Call& call, Mutation mutation, std::int64_t admission_ms = 0);
-  // The other region that the mutation's run, or the run, belongs to; empty when it is this one, or
-  // nobody's.
-  std::string HomeOf(const Mutation& mutation);
-  std::string HomeOfRun(const std::string& run_id);
-  // The peer with that code in its run ids and tokens, and the one that made the id; or empty.
-  std::string PeerWithCode(std::string_view code) const;
-  std::string PeerOfRunId(const std::string& run_id) const;
   void Execute(Command command, std::int64_t wait_ms, std::int64_t admission_ms,
                Replica::Done respond);
   HttpReply MutationReply(const Answer& answer, bool keyed, bool as_problem);
@@ -159,6 +153,7 @@ class Api : public HttpService {
 
   Replica& replica_;
   const Config config_;
+  Homes homes_;
   Credentials credentials_;
   Metrics& metrics_;
   Log log_;

@@ -335,7 +335,7 @@ void Api::GetClaim(Call& call) {
 }
 
 bool Api::GivenElsewhere(const Call& call, const std::string& run_id) const {
-  const std::string region = PeerOfRunId(run_id);
+  const std::string region = homes_.OfRunId(run_id);
   if (region.empty()) return false;
   call.respond(ErrorReply(421, "wrong_region",
                           "Another region gave this claim: settle, renew and release it there.",

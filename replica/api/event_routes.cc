@@ -81,7 +81,8 @@ void Api::GetEvents(Call& call) {
   const auto unavailable = [respond = call.respond, as_problem = call.as_problem] {
     respond(CannotRead(as_problem));
   };
-  if (const std::string home = HomeOfRun(request.run_id()); !home.empty()) {
+  const std::string home = forward_ ? homes_.OfRun(request.run_id()) : "";
+  if (!home.empty()) {
     ForwardRequest question;
     *question.mutable_events() = request;
     return forward_(

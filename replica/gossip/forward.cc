@@ -1,4 +1,6 @@
 // Commands about a run go to the region that the run belongs to: it alone changes it.
+#include "conflict/mutation.h"
+#include "conflict/probe.h"
 #include "replica/api/digest.h"
 #include "replica/gossip/gossip.h"
 #include "replica/ledger/command.pb.h"
@@ -92,13 +94,18 @@ void Gossip::TellEvents(const Asker& asker, const EventRequest& events) {
 
 void Gossip::CarryOut(const std::string& from, const ForwardRequest& request) {
   // Its caller was told that it may have happened, and may have gone another way since.
-  if (request.until_ms() + options_.skew_bound_ms < replica_.NowMillis()) return;
+  if (request.until_ms() + options_.skew_bound_ms < replica_.NowMillis()) {
+    Reached("a forwarded command came after its caller had given up");
+    if (!MutationOn("given-up-carried-out")) return;
+  }
   const Asker asker{from, request.incarnation(), request.id()};
   if (request.has_events()) return TellEvents(asker, request.events());
   Command command;
   if (!command.ParseFromString(request.command()) || !IsAboutARun(command.mutation()) ||
       !IsItsOwnSlot(command.mutation()))
     return Refuse(from);
+  if (command.mutation().has_begin() && MutationOn("forwarded-without-key"))
+    command.mutable_mutation()->clear_begin();
   replica_.Submit(std::move(command), [this, asker, alive = alive_](const Answer& answer) {
     if (*alive) Reply(asker, answer);
   });
@@ -107,7 +114,10 @@ void Gossip::CarryOut(const std::string& from, const ForwardRequest& request) {
 void Gossip::TakeReply(const std::string& from, const ForwardReply& reply) {
   const auto at = forwards_.find(reply.id());
   // It came too late, or twice, or to the node that was here before.
-  if (at == forwards_.end() || reply.incarnation() != journal_.own().second) return;
+  const bool ours = reply.incarnation() == journal_.own().second;
+  if (ours && at == forwards_.end()) Reached("a reply came when nobody waited for it any more");
+  if (!ours && at != forwards_.end()) Reached("a reply came to a later start of its asker");
+  if (at == forwards_.end() || (!ours && !MutationOn("reply-to-former-self"))) return;
   if (at->second.peer != from) return Refuse(from);
   const Replica::Done waiting = std::move(at->second.done);
   forwards_.erase(at);

@@ -117,8 +117,10 @@ class Gossip {
   /// all of that needs none of the region's frames up to `held`.
   struct Retelling {
     std::string home;
-    Vector held;  // of the home's streams, at first: what comes later is sent itself
-    std::uint32_t next_bucket = 0;
+    Vector held;           // of the home's streams, at first: what comes later is sent itself
+    std::string last_run;  // said so far of those that there are, in order of their ids; ...
+    bool runs_said = false;
+    std::uint32_t next_bucket = 0;    // ... then their claims and all others
     bool under_way = false;           // some of it is not durable yet
     bool failed = false;              // and will not be
     std::optional<Stream> last_said;  // when all is: where our stream ...
@@ -200,6 +202,8 @@ class Gossip {
   std::uint64_t DroppedFor(const Peer& peer, const Stream& stream) const;
   std::shared_ptr<Retelling> Retell(const std::string& home) const;
   void RetellOwn(std::uint64_t incarnation);
+  /// Says some more of the home's runs.
+  void SayRuns(const std::shared_ptr<Retelling>& retelling);
   /// Says the next parts.
   void GoOn(const std::shared_ptr<Retelling>& retelling);
   void GoOnWithAll();

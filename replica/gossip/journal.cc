@@ -100,9 +100,9 @@ void Journal::Ship(const Tables::Shipment& shipment) {
     frame = Frame();
     bytes = 0;
   };
-  for (const auto& [hash, run_id] : shipment) {
+  const auto ship = [&](const std::string& hash, const std::string& run_id) {
     auto change = ChangeOf(hash, run_id);
-    if (!change) continue;
+    if (!change) return;
     const std::string& region =
         change->has_run() ? change->run().region() : change->claim().region();
     const std::string home = region == region_ ? "" : region;
@@ -112,7 +112,13 @@ void Journal::Ship(const Tables::Shipment& shipment) {
     *frame.add_changes() = std::move(*change);
     if (frame.changes_size() == static_cast<int>(kFrameChangesMax) || bytes >= kFrameBytesMax)
       seal();
-  }
+  };
+  // The runs first: a claim that comes back and has lost cancels its run.
+  const bool runs_first = !MutationOn("claim-before-run");
+  for (const auto& [hash, run_id] : shipment)
+    if (!runs_first || hash.empty()) ship(hash, run_id);
+  for (const auto& [hash, run_id] : shipment)
+    if (runs_first && !hash.empty()) ship(hash, run_id);
   seal();
 }
 

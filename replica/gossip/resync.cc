@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::uint64_t kChangesPerTick =
     2000;  // about: bounds what one interval adds to the journal
+constexpr std::size_t kRunsPerPart = 500;
 
 }  // namespace
 
@@ -137,6 +138,25 @@ void Gossip::RetellOwn(std::uint64_t incarnation) {
   digest_.reset();
 }
 
+void Gossip::SayRuns(const std::shared_ptr<Retelling>& retelling) {
+  std::vector<std::string> page;
+  try {
+    page = replica_.tables().RunsAfter(retelling->last_run, kRunsPerPart);
+  } catch (const KvUnreadable&) {
+    retelling->failed = true;
+    return;
+  }
+  retelling->runs_said = page.empty() || MutationOn("keyless-runs-forgotten");
+  if (retelling->runs_said) return;
+  retelling->last_run = page.back();
+  Command command;
+  command.mutable_reassert()->set_region(retelling->home);
+  *command.mutable_reassert()->mutable_run_ids() = {page.begin(), page.end()};
+  replica_.Submit(std::move(command), [retelling](const Answer& answer) {
+    retelling->failed |= answer.kind != Answer::Kind::kDone;
+  });
+}
+
 void Gossip::GoOn(const std::shared_ptr<Retelling>& retelling) {
   if (!retelling || retelling->under_way || retelling->last_said) return;
   retelling->under_way = true;
@@ -145,7 +165,9 @@ void Gossip::GoOn(const std::shared_ptr<Retelling>& retelling) {
     return KnownUpto(journal_.applied(), journal_.own()) + replica_.tables().unshipped();
   };
   const std::uint64_t enough = said() + kChangesPerTick;
-  while (retelling->next_bucket < kBuckets && !retelling->failed && said() < enough) {
+  while (!retelling->runs_said && !retelling->failed && said() < enough) SayRuns(retelling);
+  while (retelling->runs_said && retelling->next_bucket < kBuckets && !retelling->failed &&
+         said() < enough) {
     Command command;
     command.mutable_reassert()->set_bucket(retelling->next_bucket);
     retelling->next_bucket += MutationOn("retold-by-halves") ? 2 : 1;
@@ -157,7 +179,11 @@ void Gossip::GoOn(const std::shared_ptr<Retelling>& retelling) {
   const auto durable = [this, retelling, alive = alive_](Tables&) {
     if (!*alive) return;
     retelling->under_way = false;
-    if (retelling->failed) retelling->next_bucket = 0;  // from the start, when there is room
+    if (retelling->failed) {  // from the start, when there is room
+      retelling->last_run.clear();
+      retelling->runs_said = false;
+      retelling->next_bucket = 0;
+    }
     if (retelling->next_bucket < kBuckets) return;
     retelling->last_said = journal_.own();
     retelling->last_sequence = KnownUpto(durable_, journal_.own());

@@ -2,6 +2,8 @@
 
 #include <boost/json.hpp>
 
+#include "conflict/mutation.h"
+#include "conflict/probe.h"
 #include "replica/ledger/workflows.h"
 #include "replica/limits.h"
 
@@ -35,7 +37,8 @@ Effect NoSuchRun() {
 std::optional<Run> FindOwnRun(std::string_view run_id, const Mutation& mutation,
                               const EffectContext& context) {
   auto run = context.tables.FindRun(run_id);
-  if (!run || run->tenant() != mutation.tenant()) return std::nullopt;
+  if (!run) return std::nullopt;
+  if (run->tenant() != mutation.tenant() && !MutationOn("foreign-run-shown")) return std::nullopt;
   return run;
 }
 
@@ -59,7 +62,8 @@ Effect Do(const CancelRun& cancel, const Mutation& mutation, const EffectContext
   auto run = FindOwnRun(cancel.run_id(), mutation, context);
   if (!run) return NoSuchRun();
   if (run->status() == RUN_CANCELLED) return {RunOutcome(200, *run), ""};
-  if (IsTerminal(run->status()))
+  if (IsTerminal(run->status())) Reached("a cancellation met a run that had ended");
+  if (IsTerminal(run->status()) && !MutationOn("ended-run-cancelled"))
     return {ErrorOutcome(409, "run_already_terminal", "The run has ended; it cannot be cancelled."),
             ""};
   CancelRunNow(*run, cancel.reason(), context);
@@ -69,7 +73,9 @@ Effect Do(const CancelRun& cancel, const Mutation& mutation, const EffectContext
 Effect Resolve(std::optional<Run> run, bool approved, const std::string& payload,
                const EffectContext& context) {
   if (!run) return NoSuchRun();
-  if (run->status() != WAITING_APPROVAL)
+  if (run->status() == RUN_CANCELLED) Reached("an approval met a run that was cancelled meanwhile");
+  if (run->status() == RUNNING) Reached("an approval met a run that does not wait for it");
+  if (run->status() != WAITING_APPROVAL && !MutationOn("decided-twice"))
     return {ErrorOutcome(409, "interrupt_already_resolved", "The run is not waiting for this."),
             ""};
   DecideApproval(*run, approved, payload, context);

@@ -7,6 +7,7 @@
 #include "conflict/probe.h"
 #include "conflict/window.h"
 #include "replica/ledger/ledger.h"
+#include "replica/ledger/workflows.h"
 
 namespace once {
 namespace {
@@ -75,8 +76,18 @@ void Ledger::ExpireSlots(const Stamp& stamp, std::uint32_t limit, Answer& answer
 
 void Ledger::ExpireRuns(const Stamp& stamp, std::uint32_t limit, Answer& answer) {
   const auto due = tables_.expiry().Take(keys::Expiring::kRun, HorizonMs(stamp), limit);
-  for (const ExpiryIndex::Due& each : due)
-    if (const auto run = tables_.FindRun(each.id)) tables_.EraseRun(*run);
+  for (const ExpiryIndex::Due& each : due) {
+    const auto run = tables_.FindRun(each.id);
+    if (!run) continue;
+    // It was cancelled since, as it lost, or goes on: the entry is of an end that is none any more.
+    const bool ended = IsTerminal(run->status()) || MutationOn("live-run-expires");
+    if (!ended || RetainedUntil(run->updated_ms(), options_.run_retention_ms) > HorizonMs(stamp)) {
+      Reached("a run had another end when its first was to be forgotten");
+      continue;
+    }
+    Reached("a run was forgotten");
+    tables_.EraseRun(*run);
+  }
   if (due.size() >= limit) answer.more = true;
 }
 

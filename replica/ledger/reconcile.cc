@@ -19,12 +19,24 @@ namespace {
 
 constexpr const char* kLossReason = "cross_region_dedup_loss";
 
+bool IsLost(const Run& run) {
+  return run.status() == RUN_CANCELLED && run.reason() == kLossReason;
+}
+
 // Versions are counted twice when a region goes on from an earlier state of its own. The state that
-// stands must be the same everywhere.
+// stands must be the same everywhere, and a loser stays one, however far others saw it come.
 bool StandsOver(const Run& a, const Run& b) {
+  if (IsLost(a) != IsLost(b)) return IsLost(a);
   if (a.version() != b.version()) return a.version() > b.version();
   if (IsTerminal(a.status()) != IsTerminal(b.status())) return IsTerminal(a.status());
   return a.SerializeAsString() < b.SerializeAsString();
+}
+
+void NoteLoser(const Run& run) {
+  if (run.status() == RUN_COMPLETED) Reached("a loser had completed before it was cancelled");
+  if (run.status() == WAITING_APPROVAL) Reached("a loser was waiting for an approval");
+  if (run.status() == RUN_CANCELLED && !IsLost(run))
+    Reached("a loser had been cancelled by its caller");
 }
 
 }  // namespace
@@ -92,9 +104,11 @@ void Ledger::MergeRunChange(const Change& change, const Stamp& stamp, Answer& an
   if (mine && !StandsOver(theirs, *mine)) return;
   tables_.PutRun(theirs);
   if (theirs.region() == options_.region) tables_.ShipRun(theirs.run_id());
-  if (theirs.region() == options_.region && !IsTerminal(theirs.status()))
-    answer.returned_runs.push_back(theirs.run_id());
-  if (theirs.status() == WAITING_APPROVAL)
+  if (theirs.region() == options_.region && !IsTerminal(theirs.status())) {
+    Reached("a run came back to a home that had lost it and goes on");
+    if (!MutationOn("returned-run-not-resumed")) answer.returned_runs.push_back(theirs.run_id());
+  }
+  if (theirs.status() == WAITING_APPROVAL && !MutationOn("token-not-indexed"))
     tables_.PutInterrupt(theirs.interrupt_token(), theirs.run_id());
   if (IsTerminal(theirs.status()) && options_.run_retention_ms != 0)
     tables_.expiry().Put(
@@ -121,13 +135,14 @@ void Ledger::Lose(const std::string& hash, const Slot& slot, const Loss& loss, c
                   Answer& answer) {
   auto run = tables_.FindRun(loss.run_id());
   // A loser is a success; only a run may still go on.
-  const bool had_completed = !run || run->status() == RUN_COMPLETED;
+  const bool had_completed = !run || run->status() == RUN_COMPLETED || run->completed_before();
   KeepLoss(hash, slot, loss, had_completed, stamp, answer);
   // Nothing was changed by what may throw, and from here on nothing throws.
   if (!run) return;
+  NoteLoser(*run);
   const EffectContext context{tables_,       stamp, options_.region,
                               loss.run_id(), 1,     options_.run_retention_ms};
-  run->set_completed_before(had_completed);
+  if (!MutationOn("completed-before-forgotten")) run->set_completed_before(had_completed);
   if (MutationOn("cancel-twice")) CancelRunNow(*run, kLossReason, context);
   if (run->status() != RUN_CANCELLED || MutationOn("cancel-twice"))
     CancelRunNow(*run, kLossReason, context);
@@ -139,6 +154,11 @@ Answer Ledger::ApplyReassert(const Reassert& reassert, const Stamp& stamp) {
   const std::int64_t past_ms = stamp.now_ms - options_.skew_ms - options_.grace_ms;
   Answer answer;
   answer.kind = Answer::Kind::kDone;
+  tables_.TouchHead();
+  for (const std::string& run_id : reassert.run_ids())
+    if (const auto run = tables_.FindRun(run_id); run && run->region() == region)
+      tables_.ShipRun(run_id);
+  if (reassert.run_ids_size() > 0) return answer;
   tables_.VisitSlots(static_cast<std::uint8_t>(reassert.bucket()),
                      [&](const std::string& hash, const Slot& slot) {
                        // Whoever has forgotten it is not told again.
@@ -150,7 +170,6 @@ Answer Ledger::ApplyReassert(const Reassert& reassert, const Stamp& stamp) {
                          tables_.ShipClaim(hash, claim.run_id());
                        }
                      });
-  tables_.TouchHead();
   return answer;
 }
 

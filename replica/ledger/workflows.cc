@@ -4,6 +4,8 @@
 #include <array>
 #include <boost/json.hpp>
 
+#include "conflict/mutation.h"
+#include "conflict/probe.h"
 #include "replica/api/digest.h"
 #include "replica/api/json_value.h"
 #include "replica/ledger/run_id.h"
@@ -134,6 +136,10 @@ Run StartRun(const CreateRun& create, const Mutation& mutation, const EffectCont
   // A claim that came back after its directory was lost may be ahead of this node's new clock.
   run.set_created_ms(std::max(context.stamp.now_ms, RunIdMillis(context.run_id)));
   run.set_due_ms(context.stamp.now_ms + create.delay_ms());
+  if (MutationOn("live-run-expires"))
+    context.tables.expiry().Put(
+        keys::Expiring::kRun,
+        context.stamp.now_ms + static_cast<std::int64_t>(context.run_retention_ms), run.run_id());
   Emit(run, "run.started", {{"workflowId", create.name_shown()}}, context);
   Save(run, context);
   return run;
@@ -166,9 +172,14 @@ void DecideApproval(Run& run, bool approved, const std::string& payload,
 bool AdvanceOneStep(const AdvanceRun& advance, const EffectContext& context) {
   auto run = context.tables.FindRun(advance.run_id());
   // Done before, or not due yet: the executor may ask twice, the run moves once.
-  if (!run || run->status() != RUNNING || run->step() != advance.step()) return false;
-  if (run->region() != context.region) return false;  // a copy: its home region moves it
-  if (context.stamp.now_ms < run->due_ms()) return false;
+  if (!run || run->status() != RUNNING) return false;
+  if (run->step() != advance.step() && !MutationOn("step-not-compared")) return false;
+  // A copy: its home region moves it.
+  if (run->region() != context.region && !MutationOn("copy-advanced-abroad")) return false;
+  if (context.stamp.now_ms < run->due_ms()) {
+    Reached("the step of a run came before it was due");
+    if (!MutationOn("due-not-looked-at")) return false;
+  }
   run->set_step(run->step() + 1);
   if (run->workflow_id() == "approval" && advance.step() == 0) {
     AskForApproval(*run, context);

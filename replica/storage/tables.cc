@@ -213,6 +213,16 @@ std::vector<std::string> Tables::ActiveRuns() {
   return runs;
 }
 
+std::vector<std::string> Tables::RunsAfter(std::string_view run_id, std::size_t limit) {
+  std::vector<std::string> runs;
+  const std::string prefix = keys::Run("");
+  Scan(keys::Run(run_id), keys::After(prefix), [&](std::string_view key, std::string_view) {
+    if (key.substr(prefix.size()) != run_id) runs.emplace_back(key.substr(prefix.size()));
+    return runs.size() < limit;
+  });
+  return runs;
+}
+
 void Tables::AppendEvent(std::string_view run_id, const RunEvent& event) {
   pending_.Put(keys::Event(run_id, event.sequence()), event.SerializeAsString());
 }

@@ -58,6 +58,8 @@ class Tables {
   void PutRun(const Run& run);
   void EraseRun(const Run& run);
   std::vector<std::string> ActiveRuns();
+  /// Ids of runs behind that one, in order, `limit` at most.
+  std::vector<std::string> RunsAfter(std::string_view run_id, std::size_t limit);
 
   void AppendEvent(std::string_view run_id, const RunEvent& event);
   /// Events with sequence >= from, in order, `limit` at most.

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "conflict/mutation.h"
+#include "conflict/probe.h"
+
 namespace once {
 namespace {
 
@@ -48,7 +51,7 @@ void LeaderDuties::Round() {
         !state_.tables().expiry().Oldest(keys::Expiring::kRun, due_ms, 1).empty())
       ExpireMore();
     // A step whose proposal was refused or lost is found again by this.
-    if (++rounds_ % kRoundsBetweenLooks == 0) LookAtRuns();
+    if (++rounds_ % kRoundsBetweenLooks == 0 && !MutationOn("long-runs-forgotten")) LookAtRuns();
   } catch (const KvUnreadable&) {
     // The next round may be able to.
   }
@@ -70,9 +73,13 @@ void LeaderDuties::Consider(const std::string& run_id) {
   if (!run || run->status() != RUNNING) return;
   const std::int64_t wait_ms = std::max<std::int64_t>(1, run->due_ms() - clock_.NowMillis());
   // A run that is due later than the next look will be met by it.
-  if (wait_ms > kRoundMs * static_cast<std::int64_t>(kRoundsBetweenLooks)) return;
+  if (wait_ms > kRoundMs * static_cast<std::int64_t>(kRoundsBetweenLooks)) {
+    Reached("a run is due later than the leader's next look");
+    return;
+  }
   scheduler_.After(wait_ms, [this, alive = alive_, run_id, step = run->step()] {
-    if (!*alive || !engine_.Leads()) return;
+    if (!*alive) return;
+    if (!engine_.Leads()) return Reached("a run came due when its leader led no more");
     Command command;
     command.mutable_advance_run()->set_run_id(run_id);
     command.mutable_advance_run()->set_step(step);

@@ -126,6 +126,7 @@ TEST_F(Report, HistoryHasALineForEachOperationFaultAndLostRun) {
                                    {"mismatch", "reject"},
                                    {"strict", first.strict},
                                    {"life", 0u},
+                                   {"refused", false},
                                    {"lost", false}}));
   EXPECT_EQ(lines[1 + history.operations.size()].at("fault"), json::value({{"kind", "cut"},
                                                                            {"fromMs", 12000},
