@@ -149,7 +149,10 @@ void Raft::AdvanceCommit(std::uint64_t index) {
 // it does not keep a later leader from replacing it (section 3.6.2, figure 3.7).
 void Raft::CommitByCounting() {
   std::vector<std::uint64_t> reached;
-  for (const std::string& voter : membership().voters()) {
+  const bool changing = log_.membership_index() > commit_;
+  const Membership& members =
+      changing && MutationOn("decided-by-old-members") ? log_.MembershipAt(commit_) : membership();
+  for (const std::string& voter : members.voters()) {
     const auto of = progress_.find(voter);
     if (voter == name_)
       reached.push_back(MutationOn("self-counted-early") ? log_.last_index()

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "conflict/mutation.h"
 #include "replica/env/check.h"
 
 namespace once {
@@ -80,7 +81,8 @@ void RaftLog::Restore(const SnapshotMeta& snapshot) {
   snapshot_ = snapshot;
   entries_.clear();
   bytes_ = 0;
-  memberships_ = {{snapshot.index(), snapshot.membership()}};
+  const bool kept = !memberships_.empty() && MutationOn("snapshot-without-members");
+  memberships_ = {{snapshot.index(), kept ? membership() : snapshot.membership()}};
   written_ = durable_ = snapshot.index();
   for (Writing& writing : writing_) writing.last_index = 0;
 }

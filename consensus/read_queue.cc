@@ -16,6 +16,7 @@ std::vector<RaftRead> ReadQueue::Confirm(std::uint64_t round) {
   while (!asked_.empty() && asked_.front().round <= round) {
     confirmed.push_back(std::move(asked_.front().read));
     confirmed.back().confirmed = true;
+    confirmed_ = asked_.front().round;
     asked_.pop_front();
   }
   return confirmed;

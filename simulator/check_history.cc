@@ -4,9 +4,9 @@ namespace once {
 
 Violations CheckHistory(const History& history) {
   Violations all;
-  for (const auto check :
-       {CheckOneWinner, CheckExpiry, CheckAnswers, CheckFence, CheckClock, CheckZombie,
-        CheckConflicts, CheckLinearizable, CheckFences, CheckAcknowledged})
+  for (const auto check : {CheckOneWinner, CheckExpiry, CheckAnswers, CheckFence, CheckClock,
+                           CheckZombie, CheckConflicts, CheckLinearizable, CheckFences,
+                           CheckAcknowledged, CheckOneMode, CheckOtherRules, CheckOtherClock})
     for (Violation& violation : check(history)) all.push_back(std::move(violation));
   return all;
 }

@@ -50,6 +50,15 @@ Violations CheckFences(const History& history);
 /// Strict mode: what was acknowledged is in every later answer until its retention is over.
 Violations CheckAcknowledged(const History& history);
 
+/// No key is admitted in one mode while what was admitted in the other is kept: its final answer,
+/// or its lease.
+Violations CheckOneMode(const History& history);
+/// A region that knows that its rules are not those in force admits nothing, in either mode.
+Violations CheckOtherRules(const History& history);
+/// A region that knows that its clock differs from the leader's replays no strict answer by itself:
+/// what it replays is not there in the same millisecond.
+Violations CheckOtherClock(const History& history);
+
 /// Strict mode: what was acknowledged is in the end in every region's state until it is over.
 Violations CheckKept(Cluster& cluster, const History& history, std::int64_t now_ms);
 
@@ -70,8 +79,9 @@ Violations CheckLosers(Cluster& cluster, const Holdings& holdings);
 /// The regions' conflict counts add up to the number of losers, with those that are forgotten.
 Violations CheckConflictCount(Cluster& cluster, const Holdings& holdings, std::int64_t grace_ms);
 /// Nothing is left to say: journals are empty, every frame is acknowledged, no peer was refused
-/// but those that `started_ahead`.
-Violations CheckDrained(Cluster& cluster, const std::set<std::string>& started_ahead);
+/// but those that `started_ahead`, and all by those that `started_behind`.
+Violations CheckDrained(Cluster& cluster, const std::set<std::string>& started_ahead,
+                        const std::set<std::string>& started_behind);
 
 /// A copy of the region's directory does not start, under its own name or another's.
 Violations CheckClone(const Cluster& cluster, const std::string& region);

@@ -14,6 +14,18 @@ namespace {
 constexpr Probe kProbes[] = {
     // The life of a claim.
     {"a claim was superseded while its completion was on the way", true, false},
+
+    // Members of the strict group.
+    {"a membership change was asked of a leader before its term had committed", false, true},
+    {"a request of an earlier start came through the log", false, true},
+    {"a request was taken up after its caller had got its 503", false, true},
+    {"a node refused rules that would move a claim", false, true},
+    {"all nodes have other rules than at the beginning", false, true},
+    {"a node was started with other rules than last time", false, true},
+    {"a leader's rules were not those of most voters", false, true},
+    {"a node whose clock was behind, and was not told, replayed by itself", false, true},
+    {"a node that knew that its clock differs had no answer", false, true},
+    {"leadership was to be handed to a learner", false, true},
 };
 
 ProbeCounts& Counts() {

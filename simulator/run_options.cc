@@ -163,12 +163,26 @@ void DrawStrict(Random& random, RunOptions& options) {
   if (random.OneIn(2))
     cluster.strict_chunk_bytes = static_cast<std::size_t>(Between(random, 200, 4000));
   if (random.OneIn(6)) cluster.regions = {"ap", "br", "eu", "sa", "us"};
+  Random sizes(options.seed ^ 0x2468ace013579bdfu);
+  switch (sizes.Below(16)) {
+    case 0:
+    case 1:
+      cluster.regions = {"ap", "br", "eu", "us"};
+      break;
+    case 2:
+      cluster.regions = {"ap", "br", "eu", "sa", "us", "za"};
+      break;
+    default:
+      break;
+  }
   options.workload.look_up_percent = 30;
   FaultOptions& faults = options.faults;
   faults.replacements_max = 1;
   faults.leader_percent = static_cast<std::uint32_t>(Between(random, 0, 80));
   faults.transfer_gap_ms = Gap(random, 3, 2000, 10'000);
   faults.dismissal_gap_ms = Gap(random, 3, 3000, 10'000);
+  faults.early_change_percent =
+      sizes.OneIn(4) ? static_cast<std::uint32_t>(Between(sizes, 20, 80)) : 0;
   const std::size_t voters = cluster.regions.size();
   faults.dismissals_max = static_cast<std::uint32_t>(faults.MayLose() ? voters - 3 : voters - 1);
   DrawTrouble(random, options);
@@ -203,6 +217,8 @@ RunOptions DrawOptions(std::uint64_t seed, bool strict) {
   options.faults.cloned_gap_ms = Gap(clones, 12, 15'000, 60'000);
   Random clocks(seed ^ 0x0f1e2d3c4b5a6978u);
   const bool all_strict = strict && options.cluster.strict_routes.front().tenant == "*";
+  Random rules(seed ^ 0x1122334455667788u);
+  if (strict && !all_strict) options.faults.rules_gap_ms = Gap(rules, 5, 2000, 8000);
   if (all_strict) options.faults.start_ahead_gap_ms = Gap(clocks, 2, 4000, 10'000);
   LinkRules& links = options.faults.links;
   if (links.very_late_permille > 0 && random.OneIn(3))
@@ -260,12 +276,14 @@ std::vector<std::pair<std::string, std::string>> Describe(const RunOptions& opti
   say("cloned_gap_ms", faults.cloned_gap_ms);
   say("transfer_gap_ms", faults.transfer_gap_ms);
   say("dismissal_gap_ms", faults.dismissal_gap_ms);
+  say("early_change_percent", faults.early_change_percent);
   say("leader_percent", faults.leader_percent);
   say("strike_percent", faults.strike_percent);
   say("strike_voter_percent", faults.strike_voter_percent);
   say("strike_ms_max", faults.strike_ms_max);
   if (faults.strike_ms_max > 0) say("strike_down_ms_max", faults.strike_down_ms_max);
   say("strike_cuts", faults.strike_cuts);
+  say("rules_gap_ms", faults.rules_gap_ms);
   say("sync_ms", faults.sync_ms);
   say("skew_ms_max", faults.skew_ms_max);
   say("drift_ms_max", faults.drift_ms_max);

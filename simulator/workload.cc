@@ -7,6 +7,7 @@
 #include "conflict/forget.h"
 #include "replica/api/digest.h"
 #include "simulator/story_of_key.h"
+#include "simulator/take_up_watch.h"
 
 namespace once {
 namespace {
@@ -91,8 +92,7 @@ Workload::Workload(Cluster& cluster, WorkloadOptions options, std::uint64_t seed
     key.body = i + 1;
     key.run = Chance(options_.run_percent);
     key.workflow = static_cast<std::uint32_t>(random_.Below(kWorkflows.size()));
-    key.strict = StrictRoutes(cluster.options().strict_routes)
-                     .Contains(key.tenant, key.run ? kRunEndpoint : "");
+    if (!options_.tenant.empty()) key.tenant = options_.tenant;
     key.retention_ms = kDayMs;
     if (Chance(options_.never_expire_percent)) key.retention_ms = 0;
     if (Chance(options_.short_retention_percent))
@@ -207,7 +207,7 @@ Operation Workload::About(Operation::Kind kind, const Call& call, const std::str
   operation.key = key.name;
   operation.body = call.body;
   operation.retention_ms = key.retention_ms;
-  operation.strict = key.strict;
+  operation.strict = cluster_.IsStrict(region, key.tenant, key.run ? kRunEndpoint : "");
   return operation;
 }
 
@@ -220,6 +220,8 @@ void Workload::Begin(const Call& call) {
   if (command == commands_.end())
     command = commands_.emplace(std::pair(call.key, call.body), MakeCommand(call)).first;
   Command sent = command->second;
+  (sent.has_mutation() ? *sent.mutable_mutation()->mutable_begin() : *sent.mutable_begin())
+      .set_actor(ActorOf(history_.operations[at]));
   if (call.probe && sent.has_mutation()) sent.mutable_mutation()->set_reserve_only(false);
   Send(
       at, call.region, std::move(sent),
@@ -319,6 +321,7 @@ void Workload::End(const Call& call, const Ending& ending) {
   operation.fence = ending.fence;
   operation.status = ending.status;
   operation.answer_body = ending.answer_body;
+  operation.strict = IsStrictRunId(ending.run_id);
   const std::size_t at = Record(std::move(operation));
   const auto again = [this, call, ending] {
     // Whoever waits for an admission asks again with the key.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "conflict/mutation.h"
+#include "conflict/probe.h"
 
 namespace once {
 namespace {
@@ -70,13 +71,17 @@ AppliedRequests::Kept& AppliedRequests::Find(const std::string& member) {
 bool AppliedRequests::Add(const StrictAsker& asker, std::uint64_t number) {
   Kept& kept = Find(asker.member());
   AskerRecord& record = kept.record;
-  if (asker.boot() < record.boot()) return false;  // of a process that is no more
+  if (asker.boot() < record.boot()) {  // of a process that is no more
+    Reached("a request of an earlier start came through the log");
+    if (!MutationOn("earlier-start-heard")) return false;
+  }
   if (asker.boot() > record.boot()) record.Clear();
   record.set_format(kAppliedFormat);
   record.set_boot(asker.boot());
   record.set_oldest(std::max(record.oldest(), asker.oldest()));
   kept.changed = true;
-  if (number < record.oldest() || Has(record.applied(), number)) return false;
+  if (Has(record.applied(), number)) return false;
+  if (number < record.oldest() && !MutationOn("given-up-heard")) return false;
   if (!Extend(*record.mutable_applied(), number, record.oldest()))
     *record.mutable_applied() = With(record.applied(), number, record.oldest());
   return true;

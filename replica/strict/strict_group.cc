@@ -195,7 +195,7 @@ void StrictGroup::JudgeAsLeader() {
   for (const EngineMember& member : engine_->Status().members)
     if (member.voter) voters.insert(RegionOfMember(member.name));
   clock_standing_ = clocks_.Among(voters);
-  rules_differ_ = MostHaveOtherRules(voters);
+  rules_differ_ = MostHaveOtherRules(voters) && !MutationOn("outvoted-rules-lead");
   if (ClockDiffers() || RulesDiffer()) engine_->GiveWay();
 }
 
@@ -203,9 +203,13 @@ void StrictGroup::JudgeAsLeader() {
 // stay. What it said last stands when it is not heard any more.
 void StrictGroup::JudgeAsFollower(const std::string& leader) {
   const ClockStanding standing = clocks_.With(leader);
-  if (standing != ClockStanding::kUnheard) clock_standing_ = standing;
+  if (standing != ClockStanding::kUnheard || MutationOn("clock-forgotten-unheard"))
+    clock_standing_ = standing;
   const auto rules = rules_of_.find(leader);
-  if (rules != rules_of_.end()) rules_differ_ = rules->second != options_.rules;
+  if (rules != rules_of_.end())
+    rules_differ_ = rules->second != options_.rules;
+  else if (rules_differ_ && MutationOn("rules-forgotten-unheard"))
+    rules_differ_ = false;
 }
 
 bool StrictGroup::MostHaveOtherRules(const std::set<std::string>& voters) const {
