@@ -20,6 +20,7 @@ constexpr Probe kProbes[] = {
     {"a request of an earlier start came through the log", false, true},
     {"a request was taken up after its caller had got its 503", false, true},
     {"a node refused rules that would move a claim", false, true},
+    {"what a node had said before came after what it said later", false, true},
     {"all nodes have other rules than at the beginning", false, true},
     {"a node was started with other rules than last time", false, true},
     {"a leader's rules were not those of most voters", false, true},

@@ -13,10 +13,13 @@ constexpr std::int64_t kGivesWayMs = 4000;  // two election timeouts, and some t
 
 void RulesWatch::Restarted(const std::string& region, std::int64_t now_ms) {
   Watched& watched = watched_[region];
-  if (watched.up) watched.rules_then = watched.rules;
+  if (watched.up) watched.earlier.clear();
+  if (watched.rules != 0) watched.earlier.push_back(watched.rules);
   watched.rules = StrictRoutes(cluster_.StrictRoutesOf(region)).Digest();
   watched.up = false;
-  const bool changed = watched.rules_then != 0 && watched.rules_then != watched.rules;
+  // What a start that came to nothing wrote may be on its disk, or not.
+  const bool changed =
+      !watched.earlier.empty() && std::ranges::count(watched.earlier, watched.rules) == 0;
   if (changed) Reached("a node was started with other rules than last time");
   Note(region, watched, changed, now_ms);
 }

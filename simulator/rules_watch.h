@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "simulator/checks.h"
 #include "simulator/cluster.h"
@@ -29,9 +30,10 @@ class RulesWatch {
 
  private:
   struct Watched {
-    std::uint64_t rules = 0;       // of this start
-    std::uint64_t rules_then = 0;  // of the last start that came to something
-    bool up = false;               // it has come to something
+    std::uint64_t rules = 0;  // of this start
+    std::vector<std::uint64_t>
+        earlier;      // of the last start that came to something, and those since
+    bool up = false;  // this one has come to something
     bool differs = false;
     std::size_t difference = 0;  // in the history
   };

@@ -126,6 +126,19 @@ void DrawLaggard(Random& random, RunOptions& options) {
   options.cluster.strict_log_entries = static_cast<std::uint64_t>(Between(random, 2, 6));
 }
 
+// Messages come seconds late, and twice, while who sent them was started again, or another leads.
+void DrawEchoes(Random& random, RunOptions& options) {
+  FaultOptions& faults = options.faults;
+  faults.links.very_late_permille = static_cast<std::uint32_t>(Between(random, 100, 300));
+  faults.links.very_late_ms = Between(random, 2000, 7000);
+  faults.links.repeat_percent = static_cast<std::uint32_t>(Between(random, 30, 60));
+  faults.crash_gap_ms = Between(random, 1000, 2500);
+  faults.down_ms_max = Between(random, 20, 200);
+  faults.leader_percent = static_cast<std::uint32_t>(Between(random, 20, 60));
+  faults.transfer_gap_ms = Between(random, 1000, 3000);
+  options.workload.lease_ms = options.cluster.lease_ms = 500;
+}
+
 void DrawTrouble(Random& random, RunOptions& options) {
   switch (random.Below(7)) {
     case 0:
@@ -186,6 +199,7 @@ void DrawStrict(Random& random, RunOptions& options) {
   const std::size_t voters = cluster.regions.size();
   faults.dismissals_max = static_cast<std::uint32_t>(faults.MayLose() ? voters - 3 : voters - 1);
   DrawTrouble(random, options);
+  if (sizes.OneIn(8)) DrawEchoes(sizes, options);
   FitPieces(options);
 }
 

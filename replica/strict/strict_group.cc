@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "conflict/mutation.h"
+#include "conflict/probe.h"
 
 namespace once {
 namespace {
@@ -295,7 +296,11 @@ void StrictGroup::Receive(const std::string& from, const std::string& bytes) {
     ++refused_;
     return;
   }
-  if (message.rules() != 0) rules_of_[from] = message.rules();
+  // An earlier start of that node may have had others, and what it said may come late.
+  const bool latest = clocks_.IsLatest(from, message.clock());
+  if (!latest) Reached("what a node had said before came after what it said later");
+  if (message.rules() != 0 && (latest || MutationOn("late-rules-heard")))
+    rules_of_[from] = message.rules();
   clocks_.Hear(from, message.clock());
   if (!message.engine().empty()) engine_->Receive(from, message.engine());
   JudgeItself();

@@ -85,6 +85,7 @@ constexpr Seeded kSeeded[] = {
     {"other-rules-admit", true, "other-rules"},
     {"changed-rules-unnoticed", true, "other-rules"},
     {"rules-forgotten-unheard", true, "other-rules"},
+    {"late-rules-heard", true, "other-rules"},
     {"outvoted-rules-lead", true, "other-rules"},
     {"clock-forgotten-unheard", true, "other-clock"},
     {"pieces-of-two-snapshots", true},

@@ -192,6 +192,37 @@ TEST_F(OtherRules, AreRememberedWhileNoLeaderIsHeard) {
   ExpectRefused(story_.Begin(odd_, "k"));
 }
 
+// A message of the leader that was on its way when its node was started with other rules.
+TEST_F(OtherRules, AreNotForgottenForWhatAnEarlierStartOfTheLeaderSaid) {
+  const std::string leader = story_.Leader();
+  std::string late;
+  story_.cluster.network().on_deliver = [&](const std::string& from, const std::string& to,
+                                            const std::string& message) {
+    if (late.empty() && from == leader && to != odd_ && message[0] == '\0') late = message;
+  };
+  ASSERT_TRUE(AwaitKnown());
+  story_.cluster.network().on_deliver = {};
+  const std::string follower =
+      story_.Others(leader)[0] == odd_ ? story_.Others(leader)[1] : story_.Others(leader)[0];
+  // Whoever leads now has a rule more, and the follower hears of it.
+  for (const std::string& region : {leader, odd_}) {
+    story_.cluster.Crash(region);
+    story_.cluster.SetStrictRoutes(region, {{{"acme", "*"}, {"dev", "*"}, {"new", "*"}}});
+    story_.cluster.Restart(region);
+  }
+  const auto knows = [&] { return story_.Group(follower).RulesDiffer(); };
+  ASSERT_TRUE(story_.cluster.time().RunUntil(knows, 10'000));
+  SimulatedTransport transport(story_.cluster.network(), leader, story_.cluster.time());
+  story_.cluster.Partition({follower}, {odd_, leader});
+  story_.cluster.network().Mend(leader, follower);
+  story_.cluster.Pause(leader);
+  ASSERT_FALSE(late.empty());
+  transport.Send(follower, late);
+  story_.Run(300);
+  EXPECT_TRUE(knows());
+  ExpectRefused(story_.Begin(follower, "new", 1, "other"));
+}
+
 TEST_F(OtherRules, DoNotLead) {
   ASSERT_TRUE(AwaitKnown());
   story_.Group(story_.Leader()).engine().Transfer(story_.Status(odd_).name);
