@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "conflict/mutation.h"
+#include "conflict/probe.h"
 #include "consensus/quorum.h"
 #include "replica/env/check.h"
 
@@ -141,8 +142,10 @@ void Raft::AdvanceCommit(std::uint64_t index) {
       uncommitted_bytes_ -= log_.At(i)->data().size();
   commit_ = index;
   if (role_ == RaftRole::kLeader && commit_ >= log_.membership_index() &&
-      !IsVoter(membership(), name_))
+      !IsVoter(membership(), name_)) {
+    Reached("a leader that was removed stepped down");
     BecomeFollower(term_, "");  // it removed itself, and that is decided now (section 4.2.2)
+  }
 }
 
 // An entry of an earlier term is committed only by one of this term above it: that a majority has

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "conflict/probe.h"
+
 namespace once {
 
 void ReadQueue::StartRound(std::uint64_t commit) {
@@ -23,6 +25,8 @@ std::vector<RaftRead> ReadQueue::Confirm(std::uint64_t round) {
 }
 
 std::vector<RaftRead> ReadQueue::Abandon() {
+  if (HasWaiting()) Reached("a leader stepped down before reads had got a round");
+  if (!asked_.empty()) Reached("a leader stepped down with a round of reads on its way");
   std::vector<RaftRead> abandoned;
   for (Asked& asked : asked_) abandoned.push_back({std::move(asked.read.context), false, 0});
   for (std::string& context : waiting_) abandoned.push_back({std::move(context), false, 0});

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "conflict/probe.h"
+
 namespace once {
 namespace {
 
@@ -72,11 +74,23 @@ void GroupOperator::LookAt(const std::string& leader) {
     if (tidy && !member.voter) Ask(leader, {MemberChange::Kind::kPromote, member.name});
 }
 
+bool GroupOperator::IsCutOff(const std::string& region) {
+  return std::any_of(
+      cluster_.regions().begin(), cluster_.regions().end(), [&](const std::string& other) {
+        return cluster_.network().IsCut(region, other) || cluster_.network().IsCut(other, region);
+      });
+}
+
 void GroupOperator::Ask(const std::string& leader, const MemberChange& change) {
   const Raft* const raft = cluster_.raft(leader);
   const bool pending = raft && raft->log().membership_index() > raft->commit();
   const bool refused = !cluster_.group(leader)->engine().Change(change).empty();
   if (pending && refused) ++refused_;
+  if (!refused && IsCutOff(leader)) Reached("members changed while their leader was cut off");
+  if (!refused && change.member == cluster_.Member(leader))
+    Reached("a leader was asked to remove itself");
+  if (!refused && change.kind == MemberChange::Kind::kPromote)
+    Reached("a learner was made a voter");
   if (cluster_.on_step) cluster_.on_step(leader);
 }
 

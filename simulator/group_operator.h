@@ -48,6 +48,8 @@ class GroupOperator {
   /// The same, or a dismissed one.
   bool IsUnwanted(const std::string& member);
 
+  /// From somebody, in some direction.
+  bool IsCutOff(const std::string& region);
   void Ask(const std::string& leader, const MemberChange& change);
 
   Cluster& cluster_;

@@ -126,17 +126,25 @@ void DrawLaggard(Random& random, RunOptions& options) {
   options.cluster.strict_log_entries = static_cast<std::uint64_t>(Between(random, 2, 6));
 }
 
-// Messages come seconds late, and twice, while who sent them was started again, or another leads.
+// Messages come seconds late, and twice, while who sent them was started again, or is down, or
+// another leads. What they ask for could be done again: leases are short, and much fails.
 void DrawEchoes(Random& random, RunOptions& options) {
   FaultOptions& faults = options.faults;
-  faults.links.very_late_permille = static_cast<std::uint32_t>(Between(random, 100, 300));
-  faults.links.very_late_ms = Between(random, 2000, 7000);
+  faults.links.delay_ms = Between(random, 1, 30);
+  faults.links.very_late_permille = static_cast<std::uint32_t>(Between(random, 200, 400));
+  faults.links.very_late_ms = Between(random, 2000, 6000);
   faults.links.repeat_percent = static_cast<std::uint32_t>(Between(random, 30, 60));
-  faults.crash_gap_ms = Between(random, 1000, 2500);
-  faults.down_ms_max = Between(random, 20, 200);
-  faults.leader_percent = static_cast<std::uint32_t>(Between(random, 20, 60));
+  faults.crash_gap_ms = Between(random, 600, 2000);
+  faults.down_ms_max = random.OneIn(2) ? Between(random, 20, 100) : Between(random, 3000, 6000);
+  faults.leader_percent = static_cast<std::uint32_t>(Between(random, 0, 40));
   faults.transfer_gap_ms = Between(random, 1000, 3000);
+  options.cluster.strict_routes = {{"*", "*"}};
+  options.workload.calls = 100;
+  options.workload.keys = 12;
   options.workload.lease_ms = options.cluster.lease_ms = 500;
+  options.workload.retryable_percent = 40;
+  options.workload.release_percent = 20;
+  options.workload.no_settle_percent = 40;
 }
 
 void DrawTrouble(Random& random, RunOptions& options) {
@@ -199,7 +207,7 @@ void DrawStrict(Random& random, RunOptions& options) {
   const std::size_t voters = cluster.regions.size();
   faults.dismissals_max = static_cast<std::uint32_t>(faults.MayLose() ? voters - 3 : voters - 1);
   DrawTrouble(random, options);
-  if (sizes.OneIn(8)) DrawEchoes(sizes, options);
+  if (sizes.OneIn(10)) DrawEchoes(sizes, options);
   FitPieces(options);
 }
 

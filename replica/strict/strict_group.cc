@@ -197,6 +197,7 @@ void StrictGroup::JudgeAsLeader() {
     if (member.voter) voters.insert(RegionOfMember(member.name));
   clock_standing_ = clocks_.Among(voters);
   rules_differ_ = MostHaveOtherRules(voters) && !MutationOn("outvoted-rules-lead");
+  if (ClockDiffers()) Reached("a leader gave way because its clock differs from most");
   if (ClockDiffers() || RulesDiffer()) engine_->GiveWay();
 }
 
@@ -289,6 +290,16 @@ void StrictGroup::AnswerRead(const std::string& region, std::uint64_t read) {
   });
 }
 
+// An earlier start of that node may have had others, and what it said may come late.
+void StrictGroup::HearRules(const std::string& from, const StrictMessage& message) {
+  if (message.rules() == 0) return;
+  std::uint64_t& rules = rules_of_.try_emplace(from, message.rules()).first->second;
+  if (rules == message.rules()) return;
+  const bool latest = clocks_.IsLatest(from, message.clock());
+  if (!latest) Reached("the rules of an earlier start of a node were heard late");
+  if (latest || MutationOn("late-rules-heard")) rules = message.rules();
+}
+
 void StrictGroup::Receive(const std::string& from, const std::string& bytes) {
   StrictMessage message;
   if (bytes.size() > kStrictMessageBytesMax || !message.ParseFromString(bytes) ||
@@ -296,11 +307,7 @@ void StrictGroup::Receive(const std::string& from, const std::string& bytes) {
     ++refused_;
     return;
   }
-  // An earlier start of that node may have had others, and what it said may come late.
-  const bool latest = clocks_.IsLatest(from, message.clock());
-  if (!latest) Reached("what a node had said before came after what it said later");
-  if (message.rules() != 0 && (latest || MutationOn("late-rules-heard")))
-    rules_of_[from] = message.rules();
+  HearRules(from, message);
   clocks_.Hear(from, message.clock());
   if (!message.engine().empty()) engine_->Receive(from, message.engine());
   JudgeItself();
@@ -322,6 +329,7 @@ void StrictGroup::Receive(const std::string& from, const std::string& bytes) {
 // rules differ.
 bool StrictGroup::MayTake(const StrictMessage& message, const StrictRequest& request) const {
   const bool differ = message.rules() != 0 && message.rules() != options_.rules;
+  if (differ) Reached("a leader was asked by a node with other rules");
   return !(differ || RulesDiffer()) || !MayAdmit(request.command());
 }
 
