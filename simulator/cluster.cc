@@ -114,9 +114,13 @@ bool Cluster::JoinGroup(Node& node, const Config& config) {
     return false;
   }
   StrictGroup& group = *node.replica->strict();
-  group.on_applied = [this, product = std::move(group.on_applied)](const Answer& answer) {
+  group.on_applied = [this, &group, product = std::move(group.on_applied)](const Answer& answer) {
     product(answer);
-    if (on_applied) on_applied(answer);
+    const bool done = answer.kind == Answer::Kind::kExecute || answer.kind == Answer::Kind::kDone;
+    if (!on_applied || !done || answer.hash.empty()) return;
+    if (const Slot* const slot = group.tables().FindSlot(answer.hash))
+      for (const Claim& claim : slot->claims())
+        if (claim.run_id() == answer.claim.run_id()) on_applied(claim);
   };
   return true;
 }

@@ -120,8 +120,8 @@ class Cluster {
   std::function<void(const std::string& region)> on_restart;
   /// Called whenever a region that is up has done something.
   std::function<void(const std::string& region)> on_step;
-  /// Called with the answer of every command that a region's strict ledger applies.
-  std::function<void(const Answer& answer)> on_applied;
+  /// Called with a claim that a region's strict ledger has just taken up, or settled.
+  std::function<void(const Claim& claim)> on_applied;
   /// Called when a directory has been replaced.
   std::function<void(const std::string& region)> on_replaced;
 

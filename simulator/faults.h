@@ -81,6 +81,8 @@ class Faults {
   const std::set<std::string>& started_ahead() const { return started_ahead_; }
   /// The same, behind.
   const std::set<std::string>& started_behind() const { return started_behind_; }
+  /// Not all regions have the same rules yet.
+  bool changing_rules() const { return changing_rules_; }
   /// The region whose clock is off since it started; empty: none.
   const std::string& off() const { return off_; }
 

@@ -13,8 +13,10 @@ constexpr std::int64_t kGivesWayMs = 4000;  // two election timeouts, and some t
 
 void RulesWatch::Restarted(const std::string& region, std::int64_t now_ms) {
   Watched& watched = watched_[region];
-  if (watched.up) watched.earlier.clear();
-  if (watched.rules != 0) watched.earlier.push_back(watched.rules);
+  const bool other_directory = watched.life != cluster_.life(region);
+  watched.life = cluster_.life(region);
+  if (watched.up || other_directory) watched.earlier.clear();
+  if (watched.rules != 0 && !other_directory) watched.earlier.push_back(watched.rules);
   watched.rules = StrictRoutes(cluster_.StrictRoutesOf(region)).Digest();
   watched.up = false;
   // What a start that came to nothing wrote may be on its disk, or not.

@@ -131,20 +131,21 @@ void DrawLaggard(Random& random, RunOptions& options) {
 void DrawEchoes(Random& random, RunOptions& options) {
   FaultOptions& faults = options.faults;
   faults.links.delay_ms = Between(random, 1, 30);
-  faults.links.very_late_permille = static_cast<std::uint32_t>(Between(random, 200, 400));
-  faults.links.very_late_ms = Between(random, 2000, 6000);
-  faults.links.repeat_percent = static_cast<std::uint32_t>(Between(random, 30, 60));
+  faults.links.loss_percent = 0;
+  faults.links.very_late_permille = static_cast<std::uint32_t>(Between(random, 300, 500));
+  faults.links.very_late_ms = Between(random, 4000, 8000);
+  faults.links.repeat_percent = random.OneIn(2) ? 50 : 0;
   faults.crash_gap_ms = Between(random, 600, 2000);
-  faults.down_ms_max = random.OneIn(2) ? Between(random, 20, 100) : Between(random, 3000, 6000);
-  faults.leader_percent = static_cast<std::uint32_t>(Between(random, 0, 40));
+  faults.down_ms_max = random.OneIn(3) ? Between(random, 20, 100) : Between(random, 3000, 6000);
+  faults.leader_percent = static_cast<std::uint32_t>(Between(random, 0, 30));
   faults.transfer_gap_ms = Between(random, 1000, 3000);
   options.cluster.strict_routes = {{"*", "*"}};
-  options.workload.calls = 100;
-  options.workload.keys = 12;
+  options.workload.calls = 120;
+  options.workload.keys = 40;
   options.workload.lease_ms = options.cluster.lease_ms = 500;
-  options.workload.retryable_percent = 40;
-  options.workload.release_percent = 20;
+  options.workload.retryable_percent = 30;
   options.workload.no_settle_percent = 40;
+  options.workload.late_retry_percent = 0;
 }
 
 void DrawTrouble(Random& random, RunOptions& options) {
@@ -243,7 +244,8 @@ RunOptions DrawOptions(std::uint64_t seed, bool strict) {
   if (strict && !all_strict) options.faults.rules_gap_ms = Gap(rules, 5, 2000, 8000);
   if (all_strict) options.faults.start_ahead_gap_ms = Gap(clocks, 2, 4000, 10'000);
   LinkRules& links = options.faults.links;
-  if (links.very_late_permille > 0 && random.OneIn(3))
+  const bool echoes = links.very_late_permille >= 300;
+  if (links.very_late_permille > 0 && random.OneIn(3) && !echoes)
     links.very_late_ms = Between(random, 1, 180) * 60'000;
   return options;
 }

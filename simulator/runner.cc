@@ -72,9 +72,7 @@ class Simulation {
       NoteLost(ReadDurable(cluster_), history_);
       watch_.Excuse(region);
     };
-    cluster_.on_applied = [this](const Answer& answer) {
-      Keep(take_ups_.Look(answer.claim, Elapsed()));
-    };
+    cluster_.on_applied = [this](const Claim& claim) { Keep(take_ups_.Look(claim, Elapsed())); };
     for (const std::string& region : cluster_.regions()) ListenToLag(region);
     if (options.strict)
       group_.emplace(cluster_, keeper_, faults_, history_,
@@ -113,6 +111,7 @@ class Simulation {
   std::int64_t Elapsed() { return cluster_.time().MonotonicMicros() / 1000 - 1000; }
 
   bool Quiet() {
+    if (faults_.changing_rules()) return false;
     if (workload_.waiting() + movers_.waiting() > 0 || !cluster_.Converged()) return false;
     if (group_ && !group_->Unwell().empty()) return false;
     return std::all_of(cluster_.regions().begin(), cluster_.regions().end(),

@@ -79,7 +79,6 @@ constexpr Seeded kSeeded[] = {
     {"requests-kept-over-snapshot", true},
     {"late-request-taken", true, "take-up"},
     {"earlier-start-heard", true, "take-up"},
-    {"given-up-heard", true, "take-up"},
     {"entropy-of-its-own", true, "equal-states"},
     {"rules-move-claims", true, "one-mode"},
     {"other-rules-admit", true, "other-rules"},
