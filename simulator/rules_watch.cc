@@ -15,8 +15,9 @@ void RulesWatch::Restarted(const std::string& region, std::int64_t now_ms) {
   Watched& watched = watched_[region];
   const bool other_directory = watched.life != cluster_.life(region);
   watched.life = cluster_.life(region);
+  const bool counts = watched.up || !watched.earlier.empty();
   if (watched.up || other_directory) watched.earlier.clear();
-  if (watched.rules != 0 && !other_directory) watched.earlier.push_back(watched.rules);
+  if (counts && !other_directory) watched.earlier.push_back(watched.rules);
   watched.rules = StrictRoutes(cluster_.StrictRoutesOf(region)).Digest();
   watched.up = false;
   // What a start that came to nothing wrote may be on its disk, or not.
@@ -43,7 +44,8 @@ void RulesWatch::Observe(const std::string& region, std::int64_t now_ms) {
   if (!raft) return;
   Watched& watched = watched_[region];
   if (watched.rules == 0) Restarted(region, now_ms);
-  if (!watched.up && cluster_.replica(region).Unready() != "starting") watched.up = true;
+  if (!watched.up && raft->membership().voters_size() > 0)
+    watched.up = cluster_.replica(region).Unready() != "starting";
   if (raft->role() == RaftRole::kLeader) {
     in_force_[raft->term()] = watched.rules;
     return Note(region, watched, false, now_ms);

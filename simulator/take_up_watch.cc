@@ -25,9 +25,19 @@ std::string ActorOf(const Operation& operation) {
   return "#" + std::to_string(operation.id);
 }
 
+// One that stands still hears its callers, and counts their time, when it goes on.
+std::int64_t TakeUpWatch::HeardMillis(const Operation& operation) const {
+  std::int64_t heard_ms = operation.invoked_ms;
+  for (const Fault& fault : history_.faults)
+    if (fault.kind == Fault::Kind::kPause && fault.region == operation.region &&
+        fault.from_ms <= heard_ms && fault.to_ms >= heard_ms)
+      heard_ms = fault.to_ms;
+  return heard_ms;
+}
+
 bool TakeUpWatch::IsLate(const Operation& operation, const Claim& claim) const {
   if (!operation.strict) return false;
-  const std::int64_t after_ms = claim.taken_up_ms() - start_wall_ms_ - operation.invoked_ms;
+  const std::int64_t after_ms = claim.taken_up_ms() - start_wall_ms_ - HeardMillis(operation);
   if (after_ms > kAnswerMs) Reached("a request was taken up after its caller had got its 503");
   if (after_ms <= kAnswerMs + 2 * kSkewBoundMs) return false;
   for (const Fault& fault : history_.faults)

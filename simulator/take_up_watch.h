@@ -32,6 +32,8 @@ class TakeUpWatch {
     std::string run_id;
     std::uint64_t fence = 0;
   };
+  /// When its region heard of it.
+  std::int64_t HeardMillis(const Operation& operation) const;
   bool IsLate(const Operation& operation, const Claim& claim) const;
 
   const History& history_;
