@@ -30,11 +30,10 @@ class RulesWatch {
 
  private:
   struct Watched {
-    std::uint64_t rules = 0;  // of this start
-    std::vector<std::uint64_t>
-        earlier;             // of the last start that came to something, and those since
-    bool up = false;         // this one has come to something
-    std::uint32_t life = 0;  // of its directory
+    std::uint64_t rules = 0;             // of this start
+    std::vector<std::uint64_t> earlier;  // of the last start as a member, and those since
+    bool up = false;                     // this one has begun, as a member
+    std::uint32_t life = 0;              // of its directory
     bool differs = false;
     std::size_t difference = 0;  // in the history
   };
