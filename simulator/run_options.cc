@@ -186,7 +186,7 @@ void DrawStrict(Random& random, RunOptions& options) {
     cluster.strict_chunk_bytes = static_cast<std::size_t>(Between(random, 200, 4000));
   if (random.OneIn(6)) cluster.regions = {"ap", "br", "eu", "sa", "us"};
   Random sizes(options.seed ^ 0x2468ace013579bdfu);
-  switch (sizes.Below(16)) {
+  switch (sizes.Below(24)) {
     case 0:
     case 1:
       cluster.regions = {"ap", "br", "eu", "us"};
@@ -208,7 +208,7 @@ void DrawStrict(Random& random, RunOptions& options) {
   const std::size_t voters = cluster.regions.size();
   faults.dismissals_max = static_cast<std::uint32_t>(faults.MayLose() ? voters - 3 : voters - 1);
   DrawTrouble(random, options);
-  if (sizes.OneIn(10)) DrawEchoes(sizes, options);
+  if (sizes.OneIn(16)) DrawEchoes(sizes, options);
   FitPieces(options);
 }
 

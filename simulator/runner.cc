@@ -27,11 +27,11 @@ constexpr std::size_t kViolationsMax = 20;
 // What they begin is over soon.
 WorkloadOptions ForMovingTenant(WorkloadOptions options) {
   options.tenant = kMovingTenant;
-  options.calls = 60;
+  options.calls = 50;
   options.keys = 6;
   options.lease_ms = std::min<std::uint64_t>(options.lease_ms, 1000);
   options.short_retention_percent = 100;
-  options.short_retention_ms_max = 3000;
+  options.short_retention_ms_max = 6000;
   options.late_retry_percent = 0;
   options.look_up_percent = 0;
   return options;
