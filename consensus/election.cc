@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "conflict/mutation.h"
+#include "conflict/probe.h"
 #include "consensus/quorum.h"
 #include "consensus/raft.h"
 
@@ -92,7 +93,10 @@ void Raft::FollowMembership() {
       ++at;
       continue;
     }
-    if (at->second.state() == Progress::State::kSnapshot) ReleaseSnapshot(at->first);
+    if (at->second.state() == Progress::State::kSnapshot) {
+      Reached("a member was removed while it was sent a snapshot");
+      ReleaseSnapshot(at->first);
+    }
     at = progress_.erase(at);
   }
   for (const auto* members : {&membership().voters(), &membership().learners()})

@@ -22,8 +22,10 @@ std::string RaftInvariants::Observe(const Raft& member) {
   std::string broken = ObserveSince(member, seen);
   if (broken.empty()) broken = ObserveElection(member);
   if (broken.empty()) broken = ObserveLog(member, seen);
+  if (broken.empty()) broken = ObserveSnapshot(member, seen);
   if (broken.empty()) broken = ObserveCommitted(member, seen);
   if (broken.empty()) broken = ObserveCompleteness(member, seen);
+  if (broken.empty()) broken = leadership_.Observe(member);
   seen.role = member.role();
   seen.term = member.term();
   seen.commit = member.commit();
@@ -81,6 +83,17 @@ std::string RaftInvariants::ObserveEntry(const Raft& member, std::uint64_t index
       !MajoritiesOverlap(entry->membership(), before))
     return At("configuration overlap", member, index);
   return {};
+}
+
+// Whoever cuts its log there says what it knew, whoever is sent it says what it was told.
+std::string RaftInvariants::ObserveSnapshot(const Raft& member, Seen& seen) {
+  const std::uint64_t index = member.log().snapshot_index();
+  if (index == 0 || index == seen.snapshot) return {};
+  seen.snapshot = index;
+  const std::string membership = member.log().MembershipAt(index).SerializeAsString();
+  const auto [known, first] = snapshots_.try_emplace(index, membership);
+  if (first || known->second == membership) return {};
+  return At("snapshot membership", member, index);
 }
 
 std::string RaftInvariants::ObserveCommitted(const Raft& member, Seen& seen) {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "consensus/leadership_invariants.h"
 #include "consensus/raft.h"
 
 namespace once {
@@ -19,13 +20,18 @@ namespace once {
 ///   leader completeness    a leader's log holds whatever was committed before its term or in it
 ///   state machine safety   an index is committed with one term only
 ///   configuration overlap  a membership differs from the one before it by at most one voter
+///   snapshot membership    the snapshots up to an index say one membership
+/// and what leadership_invariants.h adds.
 /// It remembers everything, so its memory grows with the number of entries ever made.
 class RaftInvariants {
  public:
   /// What `member` breaks, as a sentence; empty if nothing. To be called after every step.
   std::string Observe(const Raft& member);
   /// `member` crashed: of what it showed, only what was on disk must come back.
-  void Restarted(const std::string& member) { seen_.erase(member); }
+  void Restarted(const std::string& member) {
+    seen_.erase(member);
+    leadership_.Restarted(member);
+  }
   /// The highest index that any member ever knew to be committed.
   std::uint64_t committed() const { return committed_.empty() ? 0 : committed_.rbegin()->first; }
 
@@ -35,6 +41,7 @@ class RaftInvariants {
     RaftRole role = RaftRole::kFollower;
     std::uint64_t term = 0;
     std::uint64_t commit = 0;
+    std::uint64_t snapshot = 0;  // index
     std::uint64_t complete = 0;  // as a leader, its log was compared with `committed_` up to here
     std::map<std::uint64_t, RaftEntryPtr> log;
   };
@@ -51,6 +58,7 @@ class RaftInvariants {
   std::string ObserveElection(const Raft& member);
   std::string ObserveLog(const Raft& member, Seen& seen);
   std::string ObserveEntry(const Raft& member, std::uint64_t index);
+  std::string ObserveSnapshot(const Raft& member, Seen& seen);
   std::string ObserveCommitted(const Raft& member, Seen& seen);
   std::string ObserveCompleteness(const Raft& member, Seen& seen) const;
 
@@ -58,6 +66,8 @@ class RaftInvariants {
   std::map<std::uint64_t, std::string> leaders_;                      // by term
   std::map<std::pair<std::uint64_t, std::uint64_t>, Known> entries_;  // by index and term
   std::map<std::uint64_t, Committed> committed_;                      // by index
+  std::map<std::uint64_t, std::string> snapshots_;                    // memberships, by index
+  LeadershipInvariants leadership_;
 };
 
 }  // namespace once

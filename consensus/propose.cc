@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "conflict/mutation.h"
+#include "conflict/probe.h"
 #include "consensus/raft.h"
 
 namespace once {
@@ -23,12 +24,16 @@ RaftVerdict Raft::ProposeMembership(const MembershipChange& change) {
   // Majorities of consecutive memberships overlap, those of others need not. So the last change is
   // decided before the next begins, and a new leader first commits in its own term, or it might
   // build on a membership that another leader's change has overtaken.
-  const bool pending = log_.membership_index() > commit_ || !CommittedInTerm();
+  const bool changing = log_.membership_index() > commit_;
+  const bool early = !CommittedInTerm();
+  if (early) Reached("a membership change was asked of a leader before its term had committed");
+  const bool pending = changing || (early && !MutationOn("changed-before-first-commit"));
   if (pending && !MutationOn("membership-without-overlap"))
     return Refuse(RaftRefusal::kChangePending);
   auto next = Changed(membership(), change);
   if (!next) return Refuse(RaftRefusal::kInvalid);
-  if (change.kind == MembershipChange::Kind::kPromote && !HasCaughtUp(change.member))
+  if (change.kind == MembershipChange::Kind::kPromote && !HasCaughtUp(change.member) &&
+      !MutationOn("promoted-behind"))
     return Refuse(RaftRefusal::kNotCaughtUp);
   RaftEntry entry;
   entry.set_kind(MEMBERSHIP);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "conflict/mutation.h"
+#include "conflict/probe.h"
 #include "consensus/quorum.h"
 #include "replica/env/check.h"
 
@@ -141,15 +142,20 @@ void Raft::AdvanceCommit(std::uint64_t index) {
       uncommitted_bytes_ -= log_.At(i)->data().size();
   commit_ = index;
   if (role_ == RaftRole::kLeader && commit_ >= log_.membership_index() &&
-      !IsVoter(membership(), name_))
+      !IsVoter(membership(), name_)) {
+    Reached("a leader that was removed stepped down");
     BecomeFollower(term_, "");  // it removed itself, and that is decided now (section 4.2.2)
+  }
 }
 
 // An entry of an earlier term is committed only by one of this term above it: that a majority has
 // it does not keep a later leader from replacing it (section 3.6.2, figure 3.7).
 void Raft::CommitByCounting() {
   std::vector<std::uint64_t> reached;
-  for (const std::string& voter : membership().voters()) {
+  const bool changing = log_.membership_index() > commit_;
+  const Membership& members =
+      changing && MutationOn("decided-by-old-members") ? log_.MembershipAt(commit_) : membership();
+  for (const std::string& voter : members.voters()) {
     const auto of = progress_.find(voter);
     if (voter == name_)
       reached.push_back(MutationOn("self-counted-early") ? log_.last_index()

@@ -186,6 +186,10 @@ class Raft {
   /// Of the others, by name; empty unless leading.
   const std::map<std::string, Progress>& progress() const { return progress_; }
   bool transferring() const { return !transfer_to_.empty(); }
+  /// Whom leadership is being handed to; empty: nobody.
+  const std::string& transfer_to() const { return transfer_to_; }
+  const ReadQueue& reads() const { return reads_; }
+  const RaftOptions& options() const { return options_; }
   /// A follower that could use it has not been told of the last commit.
   bool has_untold_commit() const;
 

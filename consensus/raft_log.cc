@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "conflict/mutation.h"
+#include "conflict/probe.h"
 #include "replica/env/check.h"
 
 namespace once {
@@ -56,6 +58,8 @@ void RaftLog::Append(RaftEntry entry) {
 void RaftLog::TruncateFrom(std::uint64_t index) {
   Check(index > snapshot_.index(), "what is compacted was committed");
   if (index > last_index()) return;
+  Reached("a divergent tail was cut off");
+  if (membership_index() >= index) Reached("a change of members was cut off with a divergent tail");
   for (; last_index() >= index; entries_.pop_back()) bytes_ -= entries_.back()->data().size();
   memberships_.erase(memberships_.lower_bound(index), memberships_.end());
   written_ = std::min(written_, index - 1);
@@ -80,7 +84,8 @@ void RaftLog::Restore(const SnapshotMeta& snapshot) {
   snapshot_ = snapshot;
   entries_.clear();
   bytes_ = 0;
-  memberships_ = {{snapshot.index(), snapshot.membership()}};
+  const bool kept = !memberships_.empty() && MutationOn("snapshot-without-members");
+  memberships_ = {{snapshot.index(), kept ? membership() : snapshot.membership()}};
   written_ = durable_ = snapshot.index();
   for (Writing& writing : writing_) writing.last_index = 0;
 }

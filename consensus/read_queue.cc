@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "conflict/probe.h"
+
 namespace once {
 
 void ReadQueue::StartRound(std::uint64_t commit) {
@@ -16,12 +18,15 @@ std::vector<RaftRead> ReadQueue::Confirm(std::uint64_t round) {
   while (!asked_.empty() && asked_.front().round <= round) {
     confirmed.push_back(std::move(asked_.front().read));
     confirmed.back().confirmed = true;
+    confirmed_ = asked_.front().round;
     asked_.pop_front();
   }
   return confirmed;
 }
 
 std::vector<RaftRead> ReadQueue::Abandon() {
+  if (HasWaiting()) Reached("a leader stepped down before reads had got a round");
+  if (!asked_.empty()) Reached("a leader stepped down with a round of reads on its way");
   std::vector<RaftRead> abandoned;
   for (Asked& asked : asked_) abandoned.push_back({std::move(asked.read.context), false, 0});
   for (std::string& context : waiting_) abandoned.push_back({std::move(context), false, 0});

@@ -20,6 +20,8 @@ class ReadQueue {
   void StartRound(std::uint64_t commit);
   /// The latest round begun; rises over the leader's whole life.
   std::uint64_t round() const { return round_; }
+  /// The latest one in which reads were confirmed.
+  std::uint64_t confirmed() const { return confirmed_; }
   /// A majority has answered in `round`: the reads of it and of earlier rounds.
   std::vector<RaftRead> Confirm(std::uint64_t round);
   /// Leadership is lost: all reads, unconfirmed.
@@ -32,6 +34,7 @@ class ReadQueue {
   };
 
   std::uint64_t round_ = 0;
+  std::uint64_t confirmed_ = 0;
   std::vector<std::string> waiting_;
   std::deque<Asked> asked_;  // by round
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "conflict/mutation.h"
 #include "consensus/raft.h"
 #include "replica/env/check.h"
 
@@ -20,7 +21,8 @@ bool Raft::has_untold_commit() const {
 }
 
 void Raft::Replicate() {
-  if (CommittedInTerm() && reads_.HasWaiting()) StartReadRound();
+  if (reads_.HasWaiting() && (CommittedInTerm() || MutationOn("read-before-first-commit")))
+    StartReadRound();
   for (auto& [to, progress] : progress_) ReplicateTo(to, progress);
 }
 

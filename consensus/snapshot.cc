@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "conflict/probe.h"
 #include "consensus/raft.h"
 #include "replica/env/check.h"
 
@@ -37,6 +38,7 @@ std::size_t Raft::GiveUpSnapshots(std::uint64_t index) {
     if (progress.state() != Progress::State::kSnapshot || !progress.sending().begun() ||
         progress.sending().meta.index() >= index)
       continue;
+    Reached("a snapshot was given up for a newer one");
     progress.StartSnapshot();
     ReleaseSnapshot(to);
     ++given_up;

@@ -24,7 +24,7 @@ void Raft::TickLeader() {
   if (ticks_ >= options_.election_ticks) {
     ticks_ = 0;
     // Cut off from the majority, it would only make its callers wait (section 6.2).
-    if (!HearsMajority()) return BecomeFollower(term_, "");
+    if (!HearsMajority() && !MutationOn("unheard-leader-stays")) return BecomeFollower(term_, "");
   }
   GiveWayIfDiskHangs();
   if (role_ == RaftRole::kLeader) TickTransfer();

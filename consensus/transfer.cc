@@ -1,4 +1,6 @@
 // Handing leadership over (section 3.10).
+#include "conflict/mutation.h"
+#include "conflict/probe.h"
 #include "consensus/raft.h"
 
 namespace once {
@@ -6,7 +8,10 @@ namespace once {
 RaftVerdict Raft::TransferLeadership(const std::string& to) {
   if (role_ != RaftRole::kLeader) return Refuse(RaftRefusal::kNotLeader);
   if (transferring()) return Refuse(RaftRefusal::kTransferring);
-  if (to == name_ || !IsVoter(membership(), to)) return Refuse(RaftRefusal::kInvalid);
+  const bool learner = IsLearner(membership(), to);
+  if (learner) Reached("leadership was to be handed to a learner");
+  const bool may_lead = IsVoter(membership(), to) || (learner && MutationOn("transfer-to-learner"));
+  if (to == name_ || !may_lead) return Refuse(RaftRefusal::kInvalid);
   transfer_to_ = to;
   transfer_ticks_ = 0;
   SendTimeoutNow();

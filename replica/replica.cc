@@ -94,7 +94,8 @@ std::string Replica::Join(Transport& transport, const std::string& identity, con
   options.terms.set_slot_bytes_max(config.slot_bytes_max);
   options.terms.set_run_retention_ms(config.run_retention_ms);
   options.rules = strict_routes_.Digest();
-  options.rules_changed = WasMember() && !strict_routes_.AreThoseOf(tables_);
+  options.rules_changed =
+      WasMember() && !strict_routes_.AreThoseOf(tables_) && !MutationOn("changed-rules-unnoticed");
   options.answer_ms = config.strict_answer_ms;
   options.hot_bytes_max = config.hot_bytes_max;
   options.engine.log_entries = config.strict_log_entries;
@@ -196,7 +197,8 @@ bool Replica::ClockSafe() {
 Answer Replica::Apply(const Command& command) {
   const bool begins = command.has_begin() || command.has_mutation();
   const bool safe = clock_.Safe();
-  const bool other_rules = strict_ && strict_->RulesDiffer() && MayAdmit(command);
+  const bool other_rules =
+      strict_ && strict_->RulesDiffer() && MayAdmit(command) && !MutationOn("other-rules-admit");
   const bool recall_only = commit_.failed() || (begins && !safe) || other_rules;
   try {
     if (!recall_only) return ledger_.Apply(command, NextStamp());

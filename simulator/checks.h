@@ -60,6 +60,15 @@ Violations CheckFences(const History& history);
 /// Strict mode: what was acknowledged is in every later answer until its retention is over.
 Violations CheckAcknowledged(const History& history);
 
+/// No key is admitted in one mode while what was admitted in the other is kept: its final answer,
+/// or its lease.
+Violations CheckOneMode(const History& history);
+/// A region that knows that its rules are not those in force admits nothing, in either mode.
+Violations CheckOtherRules(const History& history);
+/// A region that knows that its clock differs from the leader's replays no strict answer by itself:
+/// what it replays is not there in the same millisecond.
+Violations CheckOtherClock(const History& history);
+
 /// Strict mode: what was acknowledged is in the end in every region's state until it is over.
 Violations CheckKept(Cluster& cluster, const History& history, std::int64_t now_ms);
 
@@ -91,8 +100,9 @@ Violations CheckLateCompletions(Cluster& cluster, const History& history);
 /// What has been over for the grace is gone from the disk, the memory and the index.
 Violations CheckForgotten(Cluster& cluster);
 /// Nothing is left to say: journals are empty, every frame is acknowledged, no peer was refused
-/// but those that `started_ahead`.
-Violations CheckDrained(Cluster& cluster, const std::set<std::string>& started_ahead);
+/// but those that `started_ahead`, and all by those that `started_behind`.
+Violations CheckDrained(Cluster& cluster, const std::set<std::string>& started_ahead,
+                        const std::set<std::string>& started_behind);
 
 /// What a look-up showed of a slot in best-effort mode is on the disk, and no crash can take it
 /// back.

@@ -1,5 +1,6 @@
 // Faults of wall clocks.
 #include <algorithm>
+#include <utility>
 
 #include "simulator/faults.h"
 
@@ -43,18 +44,28 @@ void Faults::JumpWildly(std::int64_t for_ms) {
   JumpFor(Victim(), amount_ms, for_ms);
 }
 
-// Long enough before the end that it can be put right.
-void Faults::StartSomeAhead(std::int64_t for_ms) {
+// Long enough before the end that it can be put right. One that is cut off has heard before that
+// its clock differs, as a rule, and keys expire while nobody can tell it.
+void Faults::StartSomeOff(std::int64_t for_ms) {
   const std::int64_t amount_ms = 4000 + Below(4000);
   const std::string region = AnyRegion();
-  if (NowMillis() + for_ms + amount_ms + kPauseMsMax < until_ms_)
-    StartAheadFor(region, amount_ms, for_ms);
+  const bool behind = random_.OneIn(2);
+  const bool cut = random_.OneIn(2);
+  if (cut) for_ms += 5000;
+  if (NowMillis() + for_ms + 2 * amount_ms + kPauseMsMax > until_ms_) return;
+  if (!off_.empty() || wild_ms_[region] != 0) return;
+  if (!cluster_.IsUp(region) || cluster_.IsPaused(region)) return;
+  off_ = region;
+  behind ? StartBehindFor(region, amount_ms, for_ms) : StartAheadFor(region, amount_ms, for_ms);
+  const std::int64_t started_ms = behind ? amount_ms + kPauseMsMax / 10 : 0;
+  if (!cut) return;
+  cluster_.time().After(started_ms + 1000 + Below(1500), [this, region, for_ms] {
+    for (const std::string& other : cluster_.regions())
+      if (!stopped_ && other != region) CutFor(region, other, for_ms);
+  });
 }
 
 void Faults::StartAheadFor(const std::string& region, std::int64_t amount_ms, std::int64_t for_ms) {
-  if (!ahead_.empty() || wild_ms_[region] != 0) return;
-  if (!cluster_.IsUp(region) || cluster_.IsPaused(region)) return;
-  ahead_ = region;
   started_ahead_.insert(region);
   wild_ms_[region] = amount_ms;
   wild_[region] = Open(Fault::Kind::kClockJump, region, "", amount_ms);
@@ -67,27 +78,56 @@ void Faults::StartAheadFor(const std::string& region, std::int64_t amount_ms, st
   cluster_.time().After(for_ms, [this, amount_ms] { EndAhead(amount_ms); });
 }
 
+bool Faults::EndOff() {
+  if (cluster_.IsUp(off_) && cluster_.IsPaused(off_)) return false;
+  if (cluster_.IsUp(off_))
+    cluster_.Crash(off_);
+  else
+    Close(crash_[off_]);
+  const std::string region = std::exchange(off_, {});
+  EndWildJump(region);
+  crash_[region] = Open(Fault::Kind::kCrash, region);
+  return true;
+}
+
 // What it stored is ahead as well, so it is down until that is past.
 void Faults::EndAhead(std::int64_t amount_ms) {
-  const std::string region = ahead_;
-  if (cluster_.IsUp(region) && cluster_.IsPaused(region)) {
+  const std::string region = off_;
+  if (!EndOff()) {
     cluster_.time().After(100, [this, amount_ms] { EndAhead(amount_ms); });
     return;
   }
-  if (cluster_.IsUp(region))
-    cluster_.Crash(region);
-  else
-    Close(crash_[region]);
-  ahead_.clear();
-  EndWildJump(region);
-  crash_[region] = Open(Fault::Kind::kCrash, region);
   cluster_.time().After(amount_ms, [this, region, fault = crash_[region]] {
     if (!IsOver(fault)) StartAgain(region);
   });
 }
 
+void Faults::StartBehindFor(const std::string& region, std::int64_t amount_ms,
+                            std::int64_t for_ms) {
+  started_behind_.insert(region);
+  wild_ms_[region] = -amount_ms;
+  wild_[region] = Open(Fault::Kind::kClockJump, region, "", -amount_ms);
+  cluster_.Crash(region);
+  cluster_.JumpWall(region, -amount_ms);
+  crash_[region] = Open(Fault::Kind::kCrash, region);
+  const std::int64_t down_ms = amount_ms + kPauseMsMax / 10;
+  cluster_.time().After(down_ms, [this, region, fault = crash_[region]] {
+    if (!IsOver(fault)) StartAgain(region);
+  });
+  cluster_.time().After(down_ms + for_ms, [this] { EndBehind(); });
+}
+
+void Faults::EndBehind() {
+  const std::string region = off_;
+  if (!EndOff()) {
+    cluster_.time().After(100, [this] { EndBehind(); });
+    return;
+  }
+  StartAgain(region);
+}
+
 void Faults::EndWildJump(const std::string& region) {
-  if (wild_ms_[region] == 0 || region == ahead_) return;
+  if (wild_ms_[region] == 0 || region == off_) return;
   cluster_.JumpWall(region, -wild_ms_[region]);
   wild_ms_[region] = 0;
   Close(wild_[region]);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "conflict/probe.h"
 #include "replica/api/digest.h"
 #include "replica/env/check.h"
 #include "replica/ledger/event_page.h"
@@ -76,7 +77,14 @@ void Cluster::Restart(const std::string& region) {
   node.replica = std::make_unique<Replica>(
       World{*node.scheduler, *node.store, [this] { return random_.Next(); }}, config,
       *node.metrics);
-  JoinGroup(node, config);
+  if (!JoinGroup(node, config)) {
+    Reached("a node refused rules that would move a claim");
+    ++refused_rules_;
+    Stop(node);
+    node.other_routes = node.routes;
+    return Restart(region);
+  }
+  node.routes = config.strict_routes;
   GossipOptions gossip = options_.gossip;
   gossip.region = region;
   gossip.grace_ms = options_.forget_grace_ms;
@@ -102,11 +110,26 @@ void Cluster::Restart(const std::string& region) {
   if (on_restart) on_restart(region);
 }
 
-void Cluster::JoinGroup(Node& node, const Config& config) {
-  if (options_.strict_routes.empty()) return;
+bool Cluster::JoinGroup(Node& node, const Config& config) {
+  if (options_.strict_routes.empty()) return true;
   const std::string error =
       node.replica->Join(node.shared->strict(), std::to_string(node.life), config);
-  Check(error.empty(), "routes change only where that moves no claim");
+  if (!error.empty()) {
+    const bool others =
+        StrictRoutes(config.strict_routes).Digest() != StrictRoutes(node.routes).Digest();
+    Check(others, "rules that stay move no claim");
+    return false;
+  }
+  StrictGroup& group = *node.replica->strict();
+  group.on_applied = [this, &group, product = std::move(group.on_applied)](const Answer& answer) {
+    product(answer);
+    const bool done = answer.kind == Answer::Kind::kExecute || answer.kind == Answer::Kind::kDone;
+    if (!on_applied || !done || answer.hash.empty()) return;
+    if (const Slot* const slot = group.tables().FindSlot(answer.hash))
+      for (const Claim& claim : slot->claims())
+        if (claim.run_id() == answer.claim.run_id()) on_applied(claim);
+  };
+  return true;
 }
 
 // By its first directories, and once: a member that has a group refuses.

@@ -17,6 +17,7 @@
 #include "replica/replica.h"
 #include "replica/strict/shared_transport.h"
 #include "replica/strict/strict_group.h"
+#include "replica/strict/strict_routes.h"
 #include "simulator/memory_store.h"
 #include "simulator/network.h"
 #include "simulator/node_scheduler.h"
@@ -76,13 +77,29 @@ class Cluster {
   std::string WhyCopyDoesNotStart(const std::string& region, const std::string& as) const;
   /// How often the region's directory was replaced.
   std::uint32_t life(const std::string& region) const { return nodes_.at(region).life; }
-  /// It is started with these from now on; nothing: with those of all. Only while it is down.
+  /// It is started with these from now on; nothing: with those of all. One that refuses them is
+  /// started with those of its last start.
   void SetStrictRoutes(const std::string& region, std::optional<std::vector<StrictRoute>> routes) {
     nodes_.at(region).other_routes = std::move(routes);
   }
+  /// With which it was started last.
+  const std::vector<StrictRoute>& StrictRoutesOf(const std::string& region) const {
+    return nodes_.at(region).routes;
+  }
+  /// Whether it takes that for strict.
+  bool IsStrict(const std::string& region, const std::string& tenant,
+                const std::string& endpoint) const {
+    return StrictRoutes(StrictRoutesOf(region)).Contains(tenant, endpoint);
+  }
+  /// How often a region refused to start with the rules that it was given.
+  std::uint64_t refused_rules() const { return refused_rules_; }
   void Pause(const std::string& region) { nodes_.at(region).scheduler->Pause(); }
   void Resume(const std::string& region) { nodes_.at(region).scheduler->Resume(); }
   bool IsPaused(const std::string& region) const { return nodes_.at(region).scheduler->paused(); }
+  /// What the wall of the region's process shows, or would show.
+  std::int64_t WallMillis(const std::string& region) const {
+    return time_.WallMillis() + nodes_.at(region).wall_offset_ms;
+  }
   void JumpWall(const std::string& region, std::int64_t delta_ms);
   MemoryDisk& disk(const std::string& region) { return *nodes_.at(region).directory.disk; }
   /// The region's member of the strict group: another one for every life of its directory.
@@ -113,6 +130,8 @@ class Cluster {
   std::function<void(const std::string& region)> on_step;
   /// Called when a region has evicted slots, and that is on its disk.
   std::function<void(const std::string& region)> on_evicted;
+  /// Called with a claim that a region's strict ledger has just taken up, or settled.
+  std::function<void(const Claim& claim)> on_applied;
   /// Called when a directory has been replaced.
   std::function<void(const std::string& region)> on_replaced;
 
@@ -149,6 +168,7 @@ class Cluster {
     std::uint32_t life = 0;
     std::int64_t wall_offset_ms = 0;
     std::optional<std::vector<StrictRoute>> other_routes;
+    std::vector<StrictRoute> routes;  // of its last start
     bool failed_to_start = false;
     std::unique_ptr<NodeScheduler> scheduler;
     std::unique_ptr<Metrics> metrics;
@@ -163,7 +183,8 @@ class Cluster {
   /// A directory that was made, or adopted, by the region.
   Directory NewDirectory(const std::string& region, MemoryDisk::Contents contents);
   void Replaced(const std::string& region);
-  void JoinGroup(Node& node, const Config& config);
+  /// False: it was given rules that would move a claim, and refuses.
+  bool JoinGroup(Node& node, const Config& config);
   void FoundGroup(StrictGroup& group);
 
   ClusterOptions options_;
@@ -172,6 +193,7 @@ class Cluster {
   Network network_;
   std::map<std::string, Node> nodes_;
   std::uint64_t files_ = 0;  // made so far
+  std::uint64_t refused_rules_ = 0;
 };
 
 /// The Begin of a simulated caller.

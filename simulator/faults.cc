@@ -20,7 +20,8 @@ Faults::Faults(Cluster& cluster, GroupOperator& keeper, FaultOptions options, st
       options_(std::move(options)),
       random_(seed),
       history_(history),
-      start_us_(cluster.time().MonotonicMicros()) {}
+      start_us_(cluster.time().MonotonicMicros()),
+      rules_(cluster.options().strict_routes) {}
 
 std::int64_t Faults::NowMillis() const {
   return (cluster_.time().MonotonicMicros() - start_us_) / 1000;
@@ -67,13 +68,15 @@ void Faults::Start(std::int64_t duration_ms) {
   Repeat(options_.disk_full_gap_ms, 5000, &Faults::FillSome);
   Repeat(options_.clock_jump_gap_ms, 1, &Faults::JumpSome);
   Repeat(options_.wild_jump_gap_ms, 6000, &Faults::JumpWildly);
-  Repeat(options_.start_ahead_gap_ms, 4000, &Faults::StartSomeAhead);
+  Repeat(options_.start_ahead_gap_ms, 4000, &Faults::StartSomeOff);
   Repeat(options_.emptied_gap_ms, 4000, &Faults::EmptySome);
   Repeat(options_.restored_gap_ms, 12'000, &Faults::RestoreSome);
   Repeat(options_.transfer_gap_ms, 1, &Faults::TransferSome);
   Repeat(options_.dismissal_gap_ms, 8000, &Faults::DismissSome);
   Repeat(options_.cloned_gap_ms, 12'000, &Faults::CloneSome);
   Repeat(options_.stepped_gap_ms, 1000, &Faults::StepSome);
+  Repeat(options_.rules_gap_ms, 6000, &Faults::ChangeRules);
+  if (options_.rules_gap_ms > 0) StartRules();
   for (const Fault& fault : options_.schedule)
     cluster_.time().After(fault.from_ms, [this, fault] {
       if (!stopped_) BeginFault(fault);
@@ -271,15 +274,6 @@ void Faults::FillSome(std::int64_t for_ms) {
              [this, region] { cluster_.disk(region).SetFull(false); });
 }
 
-void Faults::TransferSome(std::int64_t) {
-  TransferTo(AnyRegion());
-}
-
-void Faults::TransferTo(const std::string& region) {
-  keeper_.Transfer(region);
-  Close(Open(Fault::Kind::kTransfer, region));
-}
-
 void Faults::Strike(const std::string& region, Moment moment) {
   const bool half_said = moment == Moment::kHalfSaid;
   const std::uint32_t percent =
@@ -299,28 +293,6 @@ void Faults::Strike(const std::string& region, Moment moment) {
     for (const std::string& other : cluster_.regions())
       if (other != region) CutFor(region, other, for_ms);
   });
-}
-
-void Faults::DismissOthers(std::int64_t for_ms) {
-  const std::string leader = keeper_.Leader();
-  for (const std::string& other : cluster_.regions()) {
-    if (leader.empty() || other == leader) continue;
-    CutFor(leader, other, for_ms);
-    if (keeper_.dismissed().size() < options_.dismissals_max) DismissFor(other, for_ms);
-  }
-  keeper_.Look();
-}
-
-void Faults::DismissSome(std::int64_t for_ms) {
-  if (options_.strike_percent > 0 && random_.OneIn(2)) return DismissOthers(for_ms);
-  if (keeper_.dismissed().size() < options_.dismissals_max) DismissFor(Victim(), for_ms);
-}
-
-void Faults::DismissFor(const std::string& region, std::int64_t for_ms) {
-  if (keeper_.dismissed().count(region)) return;
-  keeper_.Dismiss(region);
-  CloseAfter(for_ms, Open(Fault::Kind::kDismissed, region),
-             [this, region] { keeper_.Readmit(region); });
 }
 
 void Faults::BeginFault(Fault fault) {
@@ -407,6 +379,7 @@ void Faults::Stop() {
       cluster_.Resume(region);
   }
   for (std::size_t i = 0; i < history_.faults.size(); ++i) Close(i);
+  if (options_.rules_gap_ms > 0 && !changing_rules_) EndRules(rules_);
 }
 
 std::int64_t Faults::CleanSinceMillis(const std::string& one, const std::string& other) const {

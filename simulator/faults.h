@@ -9,7 +9,8 @@
 //   - Any two wall clocks of nodes that start differ by less than the skew bound. A running node's
 //     wall clock may jump anywhere: its stamps must not follow, and it must refuse new claims.
 //     Where everything is strict, one region at a time may start with its wall clock 4 to 8 s
-//     ahead. Its clock is put right while it is down, for as long as it was ahead.
+//     ahead or behind, and may then be cut off. Its clock is put right while it is down, for as
+//     long as it was ahead.
 //   - Monotonic clocks run at one rate, also while a process stands still.
 //   - A directory is emptied, or replaced by an older copy of itself, only while its process is
 //     down. That may happen to any region, again and again, also before an earlier loss is mended.
@@ -33,6 +34,9 @@
 //   - A directory that was replaced is another member (docs/decisions/0010-membership.md). In
 //     random worlds one is lost, while every membership that anybody holds has three voters or
 //     more: a minority. An operator replaces it.
+//   - An operator changes the [[strict]] rules, of one node after another or of one alone, for a
+//     tenant whose callers have stopped, and starts a node that refuses the new rules with the old
+//     ones. He goes on until all nodes have the same rules; only then do those callers come back.
 //   - An operator takes members out and in again and hands leadership over at any time, and may ask
 //     a leader that is deposed. Where a directory may be lost, three voters are left; elsewhere
 //     one.
@@ -69,11 +73,24 @@ class Faults {
   /// and as soon as the options say, it dies, or is cut off with what is on its way.
   void Strike(const std::string& region, Moment moment);
 
+  /// The region has just begun to lead: as often as the options say, it is asked at once for a
+  /// change of members.
+  void ChangeEarly(const std::string& leader);
+
+  /// Called when callers of the tenant whose mode changes must stop, and may go on.
+  std::function<void(bool may_go_on)> on_rules_change;
+
   /// Since when the two regions and the links between them have been well; now, if they are not.
   std::int64_t CleanSinceMillis(const std::string& one, const std::string& other) const;
   /// Regions that at some time started with their wall clock ahead of others' by more than the
   /// bound.
   const std::set<std::string>& started_ahead() const { return started_ahead_; }
+  /// The same, behind.
+  const std::set<std::string>& started_behind() const { return started_behind_; }
+  /// Not all regions have the same rules yet.
+  bool changing_rules() const { return changing_rules_; }
+  /// The region whose clock is off since it started; empty: none.
+  const std::string& off() const { return off_; }
 
  private:
   static constexpr std::int64_t kPauseMsMax = 6000;
@@ -91,13 +108,25 @@ class Faults {
   void FillSome(std::int64_t for_ms);
   void JumpSome(std::int64_t for_ms);
   void JumpWildly(std::int64_t for_ms);
-  void StartSomeAhead(std::int64_t for_ms);
+  void StartSomeOff(std::int64_t for_ms);
   void EmptySome(std::int64_t for_ms);
   void RestoreSome(std::int64_t for_ms);
   void StepSome(std::int64_t for_ms);
   void TransferSome(std::int64_t for_ms);
   void DismissSome(std::int64_t for_ms);
   void CloneSome(std::int64_t for_ms);
+  /// Some or all regions, one after another, are started with other [[strict]] rules. Those that
+  /// refuse them go on with the old ones, and the others are given these again.
+  void ChangeRules(std::int64_t for_ms);
+  void StartRules();
+  /// So many as are left in `order` from `at` on.
+  void GiveRules(std::vector<std::string> order, std::size_t at, std::vector<StrictRoute> rules);
+  void StartWith(const std::string& region, const std::vector<StrictRoute>& rules);
+  /// From then on all get back what they began with, and nobody calls for the tenant any more.
+  std::int64_t LastRulesMillis() const { return 2 * until_ms_ / 3; }
+  bool HaveRules(const std::vector<StrictRoute>& rules) const;
+  /// Until all have one set of rules.
+  void EndRules(const std::vector<StrictRoute>& wanted);
   void CutFor(const std::string& from, const std::string& to, std::int64_t for_ms);
   void CrashFor(const std::string& region, std::int64_t for_ms);
   /// It dies and comes back with another directory, which `replace` puts there. False: not now.
@@ -116,6 +145,11 @@ class Faults {
   /// It starts anew with its wall clock ahead, and is asked to lead. One at a time.
   void StartAheadFor(const std::string& region, std::int64_t amount_ms, std::int64_t for_ms);
   void EndAhead(std::int64_t amount_ms);
+  /// It is down for as long as its wall clock is then behind, so that nothing tells it.
+  void StartBehindFor(const std::string& region, std::int64_t amount_ms, std::int64_t for_ms);
+  void EndBehind();
+  /// Dead for good, or as good as that. False: later.
+  bool EndOff();
   /// The leader is cut off, and asked to take all others out before it knows.
   void DismissOthers(std::int64_t for_ms);
   void TransferTo(const std::string& region);
@@ -155,9 +189,12 @@ class Faults {
   std::map<std::string, std::size_t> crash_;       // open faults
   std::map<std::string, std::size_t> wild_;
   std::map<std::string, std::int64_t> wild_ms_;
-  std::string ahead_;  // the region whose clock was ahead when it started; empty: none
+  std::string off_;
   std::set<std::string> started_ahead_;
+  std::set<std::string> started_behind_;
   std::uint32_t replacements_ = 0;
+  std::vector<StrictRoute> rules_;  // that all regions had last
+  bool changing_rules_ = false;
 };
 
 }  // namespace once

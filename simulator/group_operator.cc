@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "conflict/probe.h"
+
 namespace once {
 namespace {
 
@@ -23,11 +25,15 @@ void GroupOperator::Start() {
   });
 }
 
+bool GroupOperator::Leads(const std::string& region) {
+  StrictGroup* const group = cluster_.group(region);
+  return group && group->engine().Leads();
+}
+
 std::string GroupOperator::Leader() {
   std::vector<std::string> leaders;
   for (const std::string& region : cluster_.regions())
-    if (StrictGroup* const group = cluster_.group(region); group && group->engine().Leads())
-      leaders.push_back(region);
+    if (Leads(region)) leaders.push_back(region);
   return leaders.empty() ? "" : leaders[random_.Below(leaders.size())];
 }
 
@@ -39,12 +45,15 @@ bool GroupOperator::IsUnwanted(const std::string& member) {
   return dismissed_.count(RegionOfMember(member)) > 0 || IsLost(member);
 }
 
+void GroupOperator::Look() {
+  LookAt(Leader());
+}
+
 // New ones come before old ones go, and vote when those are gone: of three voters, two of which are
 // well, two are needed at every moment. Whose directory is lost goes before anybody else does: no
 // vote of it will come, and it must stay a minority. For the same reason nobody is dismissed while
 // no more vote than must when a directory is lost: those who came back may not vote yet.
-void GroupOperator::Look() {
-  const std::string leader = Leader();
+void GroupOperator::LookAt(const std::string& leader) {
   if (leader.empty() || cluster_.IsPaused(leader)) return;
   const EngineStatus status = cluster_.group(leader)->engine().Status();
   for (const std::string& region : cluster_.regions())
@@ -65,17 +74,31 @@ void GroupOperator::Look() {
     if (tidy && !member.voter) Ask(leader, {MemberChange::Kind::kPromote, member.name});
 }
 
+bool GroupOperator::IsCutOff(const std::string& region) {
+  return std::any_of(
+      cluster_.regions().begin(), cluster_.regions().end(), [&](const std::string& other) {
+        return cluster_.network().IsCut(region, other) || cluster_.network().IsCut(other, region);
+      });
+}
+
 void GroupOperator::Ask(const std::string& leader, const MemberChange& change) {
   const Raft* const raft = cluster_.raft(leader);
   const bool pending = raft && raft->log().membership_index() > raft->commit();
   const bool refused = !cluster_.group(leader)->engine().Change(change).empty();
   if (pending && refused) ++refused_;
+  if (!refused && IsCutOff(leader)) Reached("members changed while their leader was cut off");
+  if (!refused && change.member == cluster_.Member(leader))
+    Reached("a leader was asked to remove itself");
+  if (!refused && change.kind == MemberChange::Kind::kPromote)
+    Reached("a learner was made a voter");
+  if (cluster_.on_step) cluster_.on_step(leader);
 }
 
 void GroupOperator::Transfer(const std::string& region) {
   const std::string leader = Leader();
   if (leader.empty() || cluster_.IsPaused(leader)) return;
   cluster_.group(leader)->engine().Transfer(cluster_.Member(region));
+  if (cluster_.on_step) cluster_.on_step(leader);
 }
 
 std::string GroupOperator::Missing(const std::string& leader) {

@@ -24,6 +24,8 @@ class GroupOperator {
   void Start();
   /// What it does twice a second.
   void Look();
+  /// The same, of a region that leads.
+  void LookAt(const std::string& leader);
 
   /// The region's member goes, until Readmit.
   void Dismiss(const std::string& region) { dismissed_.insert(region); }
@@ -32,6 +34,7 @@ class GroupOperator {
   /// A leader is asked to hand over to the region's member.
   void Transfer(const std::string& region);
 
+  bool Leads(const std::string& region);
   /// The region that leads, as far as it knows; one of them at random; empty: none.
   std::string Leader();
   /// Empty, or how the group differs from what it should be, by `leader`'s word.
@@ -45,6 +48,8 @@ class GroupOperator {
   /// The same, or a dismissed one.
   bool IsUnwanted(const std::string& member);
 
+  /// From somebody, in some direction.
+  bool IsCutOff(const std::string& region);
   void Ask(const std::string& leader, const MemberChange& change);
 
   Cluster& cluster_;

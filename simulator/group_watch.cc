@@ -21,14 +21,25 @@ GroupWatch::GroupWatch(Cluster& cluster, GroupOperator& keeper, Faults& faults, 
       states_(cluster),
       leader_(cluster, faults, history),
       hung_(cluster),
+      rules_(cluster, history),
+      clocks_(cluster, history),
       late_ms_(late_ms),
       start_us_(cluster.time().MonotonicMicros()) {
   raft_.on_moment = [&faults](const std::string& region, Moment moment) {
     faults.Strike(region, moment);
+    if (moment == Moment::kLeads) faults.ChangeEarly(region);
   };
   cluster_.on_step = [this](const std::string& region) {
     keep_(raft_.Observe(region, NowMillis()));
+    rules_.Observe(region, NowMillis());
+    clocks_.Observe(region, NowMillis());
   };
+}
+
+void GroupWatch::Restarted(const std::string& region) {
+  raft_.Restarted(region);
+  rules_.Restarted(region, NowMillis());
+  clocks_.Restarted(region, NowMillis());
 }
 
 std::int64_t GroupWatch::NowMillis() const {
@@ -45,6 +56,7 @@ void GroupWatch::Start() {
 void GroupWatch::Look() {
   keep_(leader_.Look(NowMillis()));
   keep_(hung_.Look(NowMillis()));
+  keep_(rules_.Look(NowMillis()));
   if (++looks_ % kLooksBetweenStates == 0) keep_(states_.Look(NowMillis()));
   if (healed_ms_ >= 0 && well_ms_ < 0 && Unwell().empty()) well_ms_ = NowMillis();
 }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "simulator/checks.h"
+#include "simulator/clock_watch.h"
 #include "simulator/cluster.h"
 #include "simulator/faults.h"
 #include "simulator/group_operator.h"
@@ -13,6 +14,7 @@
 #include "simulator/hung_leader_watch.h"
 #include "simulator/leader_watch.h"
 #include "simulator/raft_watch.h"
+#include "simulator/rules_watch.h"
 #include "simulator/state_watch.h"
 
 namespace once {
@@ -30,7 +32,11 @@ class GroupWatch {
 
   void Start();
   /// The region's process started.
-  void Restarted(const std::string& region) { raft_.Restarted(region); }
+  void Restarted(const std::string& region);
+  /// A message is about to be heard by a region whose clock is off.
+  void Delivered(const std::string& from, const std::string& to, const std::string& message) {
+    clocks_.Delivered(from, to, message);
+  }
   /// All faults have ended: from now on it must become well within the bound.
   void Healed() { healed_ms_ = NowMillis(); }
   /// Empty: one leads, all are voters, and everyone has applied all of its log. Else what is
@@ -50,6 +56,8 @@ class GroupWatch {
   StateWatch states_;
   LeaderWatch leader_;
   HungLeaderWatch hung_;
+  RulesWatch rules_;
+  ClockWatch clocks_;
   const std::int64_t late_ms_;
   const std::int64_t start_us_;
   std::uint64_t looks_ = 0;

@@ -134,6 +134,14 @@ struct SnapshotTrip {
   std::int64_t there_ms = -1;  // it had all of it, or as much by other means; -1: not in this life
 };
 
+/// A region's rules were not the leader's, or its clock was off, and it knew: for so long.
+struct Difference {
+  std::string region;
+  bool of_clock = false;  // else of rules
+  std::int64_t from_ms = 0;
+  std::int64_t to_ms = -1;  // -1: to the end
+};
+
 struct Violation {
   std::string checker;
   std::string what;
@@ -154,6 +162,7 @@ struct History {
   std::vector<LostRun> lost;
   std::vector<Leadership> leaders;  // of the strict group, terms rising
   std::vector<SnapshotTrip> snapshots;
+  std::vector<Difference> differences;
   std::uint64_t changes_refused = 0;  // of members, because another one was not decided yet
   std::vector<LagSample> lags;
   std::vector<Convergence> convergences;

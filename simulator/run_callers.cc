@@ -14,7 +14,6 @@ namespace {
 
 // Longer than a region waits for a run's home, so that its 503 is heard.
 constexpr std::int64_t kPatienceMs = kForwardMs + 1500;
-constexpr std::uint64_t kDayMs = 24ull * 3600 * 1000;
 constexpr std::uint64_t kFirstMark = 1'000'000;  // above what other callers' requests say
 constexpr const char* kRuns = "POST /v1/runs";
 constexpr const char* kCancel = "POST /v1/runs/{runId}/cancel";

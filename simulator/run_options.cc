@@ -127,6 +127,28 @@ void DrawLaggard(Random& random, RunOptions& options) {
   options.cluster.strict_log_entries = static_cast<std::uint64_t>(Between(random, 2, 6));
 }
 
+// Messages come seconds late, and twice, while who sent them was started again, or is down, or
+// another leads. What they ask for could be done again: leases are short, and much fails.
+void DrawEchoes(Random& random, RunOptions& options) {
+  FaultOptions& faults = options.faults;
+  faults.links.delay_ms = Between(random, 1, 30);
+  faults.links.loss_percent = 0;
+  faults.links.very_late_permille = static_cast<std::uint32_t>(Between(random, 300, 500));
+  faults.links.very_late_ms = Between(random, 4000, 8000);
+  faults.links.repeat_percent = random.OneIn(2) ? 50 : 0;
+  faults.crash_gap_ms = Between(random, 600, 2000);
+  faults.down_ms_max = random.OneIn(3) ? Between(random, 20, 100) : Between(random, 3000, 6000);
+  faults.leader_percent = static_cast<std::uint32_t>(Between(random, 0, 30));
+  faults.transfer_gap_ms = Between(random, 1000, 3000);
+  options.cluster.strict_routes = {{"*", "*"}};
+  options.workload.calls = 120;
+  options.workload.keys = 40;
+  options.workload.lease_ms = options.cluster.lease_ms = 500;
+  options.workload.retryable_percent = 30;
+  options.workload.no_settle_percent = 40;
+  options.workload.late_retry_percent = 0;
+}
+
 void DrawTrouble(Random& random, RunOptions& options) {
   switch (random.Below(7)) {
     case 0:
@@ -197,15 +219,30 @@ void DrawStrict(Random& random, RunOptions& options) {
   if (random.OneIn(2))
     cluster.strict_chunk_bytes = static_cast<std::size_t>(Between(random, 200, 4000));
   if (random.OneIn(6)) cluster.regions = {"ap", "br", "eu", "sa", "us"};
+  Random sizes(options.seed ^ 0x2468ace013579bdfu);
+  switch (sizes.Below(24)) {
+    case 0:
+    case 1:
+      cluster.regions = {"ap", "br", "eu", "us"};
+      break;
+    case 2:
+      cluster.regions = {"ap", "br", "eu", "sa", "us", "za"};
+      break;
+    default:
+      break;
+  }
   options.workload.look_up_percent = 30;
   FaultOptions& faults = options.faults;
   faults.replacements_max = 1;
   faults.leader_percent = static_cast<std::uint32_t>(Between(random, 0, 80));
   faults.transfer_gap_ms = Gap(random, 3, 2000, 10'000);
   faults.dismissal_gap_ms = Gap(random, 3, 3000, 10'000);
+  faults.early_change_percent =
+      sizes.OneIn(4) ? static_cast<std::uint32_t>(Between(sizes, 20, 80)) : 0;
   const std::size_t voters = cluster.regions.size();
   faults.dismissals_max = static_cast<std::uint32_t>(faults.MayLose() ? voters - 3 : voters - 1);
   DrawTrouble(random, options);
+  if (sizes.OneIn(16)) DrawEchoes(sizes, options);
   FitPieces(options);
 }
 
@@ -289,6 +326,8 @@ RunOptions DrawOptions(std::uint64_t seed, bool strict) {
   options.faults.cloned_gap_ms = Gap(clones, 12, 15'000, 60'000);
   Random clocks(seed ^ 0x0f1e2d3c4b5a6978u);
   const bool all_strict = strict && options.cluster.strict_routes.front().tenant == "*";
+  Random rules(seed ^ 0x1122334455667788u);
+  if (strict && !all_strict) options.faults.rules_gap_ms = Gap(rules, 5, 2000, 8000);
   if (all_strict) options.faults.start_ahead_gap_ms = Gap(clocks, 2, 4000, 10'000);
   Random bodies(seed ^ 0x0a1b2c3d4e5f6078u);
   options.workload.mismatch_percent = static_cast<std::uint32_t>(Between(bodies, 2, 16));
@@ -297,7 +336,8 @@ RunOptions DrawOptions(std::uint64_t seed, bool strict) {
   DrawBounds(bounds, options);
   DrawRuns(options);
   LinkRules& links = options.faults.links;
-  if (links.very_late_permille > 0 && random.OneIn(3))
+  const bool echoes = links.very_late_permille >= 300;
+  if (links.very_late_permille > 0 && random.OneIn(3) && !echoes)
     links.very_late_ms = Between(random, 1, 180) * 60'000;
   if (!strict) DrawMemory(seed, options);
   return options;
@@ -373,12 +413,14 @@ std::vector<std::pair<std::string, std::string>> Describe(const RunOptions& opti
   say("stepped_gap_ms", faults.stepped_gap_ms);
   say("transfer_gap_ms", faults.transfer_gap_ms);
   say("dismissal_gap_ms", faults.dismissal_gap_ms);
+  say("early_change_percent", faults.early_change_percent);
   say("leader_percent", faults.leader_percent);
   say("strike_percent", faults.strike_percent);
   say("strike_voter_percent", faults.strike_voter_percent);
   say("strike_ms_max", faults.strike_ms_max);
   if (faults.strike_ms_max > 0) say("strike_down_ms_max", faults.strike_down_ms_max);
   say("strike_cuts", faults.strike_cuts);
+  say("rules_gap_ms", faults.rules_gap_ms);
   say("sync_ms", faults.sync_ms);
   say("skew_ms_max", faults.skew_ms_max);
   say("drift_ms_max", faults.drift_ms_max);

@@ -36,6 +36,7 @@ struct WorkloadOptions {
   std::uint32_t late_retry_percent = 30;
   std::uint32_t look_up_percent = 10;  // of claims, after their begin, in any region
   std::uint64_t lease_ms = 2000;
+  std::string tenant;  // of all keys; empty: drawn for each
 };
 
 /// What callers do with runs and webhooks. Percentages are chances per request.
@@ -74,12 +75,14 @@ struct FaultOptions {
   std::int64_t transfer_gap_ms = 0;       // of leadership
   std::int64_t dismissal_gap_ms = 0;      // of a member, for a while
   std::uint32_t dismissals_max = 0;       // at a time
-  std::uint32_t leader_percent = 0;       // of faults that are aimed at whoever leads
-  std::uint32_t strike_percent = 0;       // of new leaders that are struck right away
+  std::uint32_t early_change_percent = 0;  // of new leaders that are asked for one at once
+  std::uint32_t leader_percent = 0;        // of faults that are aimed at whoever leads
+  std::uint32_t strike_percent = 0;        // of new leaders that are struck right away
   std::uint32_t strike_voter_percent = 0;  // the same of those who have just voted
   std::int64_t strike_ms_max = 0;          // how soon
   std::int64_t strike_down_ms_max = 1;     // how long they are dead, or cut off
   bool strike_cuts = false;                // leaders are cut off, and do not die
+  std::int64_t rules_gap_ms = 0;           // of changes of the [[strict]] rules
   std::int64_t sync_ms = 0;                // what every sync takes
   std::int64_t skew_ms_max = 0;            // of any region, either way
   std::int64_t drift_ms_max = 0;           // per second

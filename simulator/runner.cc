@@ -5,13 +5,16 @@
 #include <set>
 
 #include "simulator/checks.h"
+#include "simulator/clock_watch.h"
 #include "simulator/disk_watch.h"
 #include "simulator/faults.h"
 #include "simulator/group_operator.h"
 #include "simulator/group_watch.h"
 #include "simulator/link_watch.h"
 #include "simulator/oracle.h"
+#include "simulator/rules_faults.h"
 #include "simulator/run_callers.h"
+#include "simulator/take_up_watch.h"
 #include "simulator/trace.h"
 #include "simulator/workload.h"
 
@@ -22,6 +25,19 @@ constexpr std::int64_t kWatchMs = 250;
 constexpr std::int64_t kStepMs = 50;
 constexpr std::int64_t kLateExcusedMs = 20'000;  // what comes later is as good as lost
 constexpr std::size_t kViolationsMax = 20;
+
+// What they begin is over soon.
+WorkloadOptions ForMovingTenant(WorkloadOptions options) {
+  options.tenant = kMovingTenant;
+  options.calls = 50;
+  options.keys = 6;
+  options.lease_ms = std::min<std::uint64_t>(options.lease_ms, 1000);
+  options.short_retention_percent = 100;
+  options.short_retention_ms_max = 6000;
+  options.late_retry_percent = 0;
+  options.look_up_percent = 0;
+  return options;
+}
 
 class Simulation {
  public:
@@ -34,7 +50,9 @@ class Simulation {
         keeper_(cluster_, options.seed * 7 + 3, options.faults.MayLose() ? 3 : 1),
         faults_(cluster_, keeper_, options.faults, options.seed * 5 + 2, history_),
         watch_(cluster_, faults_, kWatchMs),
-        disks_(cluster_, [this](Violations found) { Keep(std::move(found)); }) {
+        disks_(cluster_, [this](Violations found) { Keep(std::move(found)); }),
+        take_ups_(history_, start_wall_ms_),
+        movers_(cluster_, ForMovingTenant(options.workload), options.seed * 11 + 4, history_) {
     history_.seed = options.seed;
     history_.scenario = options.scenario;
     history_.strict = options.strict;
@@ -44,6 +62,7 @@ class Simulation {
     cluster_.network().on_deliver = [this](const std::string& from, const std::string& to,
                                            const std::string& message) {
       trace_.Add(Elapsed()).Add(from).Add(to).Add(message);
+      if (group_ && faults_.off() == to) group_->Delivered(from, to, message);
     };
     cluster_.on_restart = [this](const std::string& region) {
       ListenToLag(region);
@@ -63,6 +82,7 @@ class Simulation {
     cluster_.on_evicted = [this](const std::string& region) {
       NoteEvicted(region, ReadSlots(cluster_.disk(region).visible()), history_);
     };
+    cluster_.on_applied = [this](const Claim& claim) { Keep(take_ups_.Look(claim, Elapsed())); };
     for (const std::string& region : cluster_.regions()) ListenToLag(region);
     if (options.strict)
       group_.emplace(cluster_, keeper_, faults_, history_,
@@ -73,6 +93,7 @@ class Simulation {
   }
 
   History Run() {
+    if (options_.faults.rules_gap_ms > 0) StartMovers();
     faults_.Start(options_.safety_ms);
     workload_.Start(options_.safety_ms);
     run_callers_.Start(options_.safety_ms);
@@ -83,12 +104,14 @@ class Simulation {
     history_.safety_ms = options_.safety_ms;
     workload_.Stop();
     run_callers_.Stop();
+    movers_.Stop();
     faults_.Stop();
     if (group_) group_->Healed();
     Converge();
     WaitForForgetting();
     for (const std::string& region : cluster_.regions()) {
       workload_.Probe(region);
+      if (options_.faults.rules_gap_ms > 0) movers_.Probe(region);
       Settle();
     }
     Settle();
@@ -101,13 +124,21 @@ class Simulation {
   std::int64_t Elapsed() { return cluster_.time().MonotonicMicros() / 1000 - 1000; }
 
   bool Quiet() {
-    if (workload_.waiting() + run_callers_.waiting() > 0 || !cluster_.Converged()) return false;
+    if (faults_.changing_rules() || !cluster_.Converged()) return false;
+    if (workload_.waiting() + movers_.waiting() + run_callers_.waiting() > 0) return false;
     if (group_ && !group_->Unwell().empty()) return false;
     return std::all_of(cluster_.regions().begin(), cluster_.regions().end(),
                        [this](const std::string& region) {
                          return cluster_.replica(region).Unready().empty() &&
                                 cluster_.gossip(region).journal().CountFrames() == 0;
                        });
+  }
+
+  void StartMovers() {
+    movers_.Start(options_.safety_ms);
+    faults_.on_rules_change = [this](bool may_go_on) {
+      may_go_on ? movers_.GoOn() : movers_.Stop();
+    };
   }
 
   void Advance(std::int64_t duration_ms) {
@@ -161,6 +192,10 @@ class Simulation {
     const std::int64_t grace_ms = options_.cluster.forget_grace_ms;
     holdings_ = ReadHoldings(cluster_);
     for (const std::string& region : cluster_.regions()) NoteLosses(region);
+    for (const auto& [region, slots] : holdings_)
+      for (const auto& [key, slot] : slots)
+        for (const Claim& claim : slot.claims()) Keep(take_ups_.Look(claim, Elapsed()));
+    ExcuseUntold(history_);
     Keep(CheckHistory(history_));
     Keep(CheckDurability(history_, holdings_, Elapsed(), grace_ms));
     Keep(CheckRoom(cluster_, holdings_, history_));
@@ -172,7 +207,7 @@ class Simulation {
     Keep(CheckSurvivor(cluster_, holdings_));
     Keep(CheckLosers(cluster_, holdings_));
     Keep(CheckConflictCount(cluster_, holdings_, grace_ms));
-    Keep(CheckDrained(cluster_, faults_.started_ahead()));
+    Keep(CheckDrained(cluster_, faults_.started_ahead(), faults_.started_behind()));
     Keep(CheckMemoryAtRest(cluster_));
     if (group_) group_->Check(), Keep(CheckKept(cluster_, history_, Elapsed()));
     Keep(CheckLag(watch_.divergences(), history_.lag_bound_ms + kWatchMs));
@@ -329,6 +364,8 @@ class Simulation {
   Faults faults_;
   LinkWatch watch_;
   DiskWatch disks_;
+  TakeUpWatch take_ups_;
+  Workload movers_;                                       // of the tenant whose mode changes
   std::optional<GroupWatch> group_;                       // in a world with a strict group
   Holdings holdings_;                                     // in the end
   std::map<std::string, std::int64_t> differs_since_ms_;  // by slot hash

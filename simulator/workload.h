@@ -21,6 +21,9 @@ namespace once {
 Operation::Answer AnswerHeard(Answer::Kind kind);
 void Note(Operation& heard, const Answer& answer);
 
+inline constexpr std::uint64_t kDayMs = 24ull * 3600 * 1000;
+
+/// What its owners do is in owners.cc.
 class Workload {
  public:
   /// All must outlive the workload, and the workload every task of the cluster's scheduler.
@@ -30,6 +33,8 @@ class Workload {
   void Start(std::int64_t duration_ms);
   /// From now on nobody starts or repeats anything; what is under way may finish.
   void Stop() { stopped_ = true; }
+  /// Calls that come from now on are made again.
+  void GoOn() { stopped_ = false; }
   /// Operations whose callers still wait.
   std::size_t waiting() const { return waiting_; }
 
@@ -45,7 +50,6 @@ class Workload {
     std::uint64_t body = 0;
     std::uint64_t retention_ms = 0;
     bool run = false;
-    bool strict = false;
     std::uint32_t workflow = 0;
   };
   struct Call {

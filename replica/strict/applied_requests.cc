@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "conflict/mutation.h"
+#include "conflict/probe.h"
 
 namespace once {
 namespace {
@@ -70,7 +71,10 @@ AppliedRequests::Kept& AppliedRequests::Find(const std::string& member) {
 bool AppliedRequests::Add(const StrictAsker& asker, std::uint64_t number) {
   Kept& kept = Find(asker.member());
   AskerRecord& record = kept.record;
-  if (asker.boot() < record.boot()) return false;  // of a process that is no more
+  if (asker.boot() < record.boot()) {
+    Reached("a request of an earlier start came through the log");
+    return false;  // of a process that is no more
+  }
   if (asker.boot() > record.boot()) record.Clear();
   record.set_format(kAppliedFormat);
   record.set_boot(asker.boot());

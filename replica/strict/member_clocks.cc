@@ -1,5 +1,7 @@
 #include "replica/strict/member_clocks.h"
 
+#include <algorithm>
+
 #include "conflict/mutation.h"
 
 namespace once {
@@ -23,10 +25,18 @@ ClockWord MemberClocks::WordFor(const std::string& region) {
   return word;
 }
 
+bool MemberClocks::IsLatest(const std::string& region, const ClockWord& word) {
+  const auto at = heard_.find(region);
+  if (at == heard_.end() || word.now_ms() == 0 || word.now_ms() >= at->second.latest_ms)
+    return true;
+  return at->second.latest_ms > clock_.NowMillis() + bound_ms_;
+}
+
 void MemberClocks::Hear(const std::string& region, const ClockWord& word) {
   const std::int64_t now_ms = clock_.NowMillis();
   Heard& heard = heard_[region];
   if (word.now_ms() == 0) return Judge(heard, now_ms, false);
+  heard.latest_ms = std::max(heard.latest_ms, word.now_ms());
   heard.theirs_ms = word.now_ms();
   heard.ours_ms = now_ms;
   const bool of_this_start = word.heard_ms() >= boot_ms_ && word.heard_ms() <= now_ms;

@@ -33,6 +33,9 @@ class MemberClocks {
 
   /// For the next message to that region.
   ClockWord WordFor(const std::string& region);
+  /// Nothing that came from there was said later. While a clock there was ahead by more than the
+  /// bound, nobody knows, and anything counts.
+  bool IsLatest(const std::string& region, const ClockWord& word);
   /// What came with a message from there. A sender that knows of no such thing is believed to
   /// agree.
   void Hear(const std::string& region, const ClockWord& word);
@@ -44,6 +47,7 @@ class MemberClocks {
 
  private:
   struct Heard {
+    std::int64_t latest_ms = 0;   // the highest of their clock
     std::int64_t theirs_ms = 0;   // their clock
     std::int64_t ours_ms = 0;     // then
     std::int64_t verdict_ms = 0;  // our clock that they speak of; 0: none yet

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "conflict/mutation.h"
+#include "conflict/probe.h"
 
 namespace once {
 namespace {
@@ -195,7 +196,8 @@ void StrictGroup::JudgeAsLeader() {
   for (const EngineMember& member : engine_->Status().members)
     if (member.voter) voters.insert(RegionOfMember(member.name));
   clock_standing_ = clocks_.Among(voters);
-  rules_differ_ = MostHaveOtherRules(voters);
+  rules_differ_ = MostHaveOtherRules(voters) && !MutationOn("outvoted-rules-lead");
+  if (ClockDiffers()) Reached("a leader gave way because its clock differs from most");
   if (ClockDiffers() || RulesDiffer()) engine_->GiveWay();
 }
 
@@ -203,9 +205,13 @@ void StrictGroup::JudgeAsLeader() {
 // stay. What it said last stands when it is not heard any more.
 void StrictGroup::JudgeAsFollower(const std::string& leader) {
   const ClockStanding standing = clocks_.With(leader);
-  if (standing != ClockStanding::kUnheard) clock_standing_ = standing;
+  if (standing != ClockStanding::kUnheard || MutationOn("clock-forgotten-unheard"))
+    clock_standing_ = standing;
   const auto rules = rules_of_.find(leader);
-  if (rules != rules_of_.end()) rules_differ_ = rules->second != options_.rules;
+  if (rules != rules_of_.end())
+    rules_differ_ = rules->second != options_.rules;
+  else if (rules_differ_ && MutationOn("rules-forgotten-unheard"))
+    rules_differ_ = false;
 }
 
 bool StrictGroup::MostHaveOtherRules(const std::set<std::string>& voters) const {
@@ -284,6 +290,16 @@ void StrictGroup::AnswerRead(const std::string& region, std::uint64_t read) {
   });
 }
 
+// An earlier start of that node may have had others, and what it said may come late.
+void StrictGroup::HearRules(const std::string& from, const StrictMessage& message) {
+  if (message.rules() == 0) return;
+  std::uint64_t& rules = rules_of_.try_emplace(from, message.rules()).first->second;
+  if (rules == message.rules()) return;
+  const bool latest = clocks_.IsLatest(from, message.clock());
+  if (!latest) Reached("the rules of an earlier start of a node were heard late");
+  if (latest || MutationOn("late-rules-heard")) rules = message.rules();
+}
+
 void StrictGroup::Receive(const std::string& from, const std::string& bytes) {
   StrictMessage message;
   if (bytes.size() > kStrictMessageBytesMax || !message.ParseFromString(bytes) ||
@@ -291,7 +307,7 @@ void StrictGroup::Receive(const std::string& from, const std::string& bytes) {
     ++refused_;
     return;
   }
-  if (message.rules() != 0) rules_of_[from] = message.rules();
+  HearRules(from, message);
   clocks_.Hear(from, message.clock());
   if (!message.engine().empty()) engine_->Receive(from, message.engine());
   JudgeItself();
@@ -313,6 +329,7 @@ void StrictGroup::Receive(const std::string& from, const std::string& bytes) {
 // rules differ.
 bool StrictGroup::MayTake(const StrictMessage& message, const StrictRequest& request) const {
   const bool differ = message.rules() != 0 && message.rules() != options_.rules;
+  if (differ) Reached("a leader was asked by a node with other rules");
   return !(differ || RulesDiffer()) || !MayAdmit(request.command());
 }
 

@@ -131,6 +131,7 @@ class StrictGroup : private StateMachine {
   void JudgeAsLeader();
   void JudgeAsFollower(const std::string& leader);
   bool MostHaveOtherRules(const std::set<std::string>& voters) const;
+  void HearRules(const std::string& from, const StrictMessage& message);
   void Receive(const std::string& from, const std::string& bytes);
   void Send(const std::string& region, StrictMessage message);
   bool SendToLeader(const std::vector<const StrictRequest*>& requests);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "conflict/mutation.h"
+#include "conflict/probe.h"
 #include "replica/strict/strict_state.h"
 
 namespace once {
@@ -146,7 +148,8 @@ bool StrictProposals::ProposeSome() {
     gathered_.pop_front();
     // Its caller was told that it may have happened, and may have gone another way since.
     const bool late = next.until_ms != 0 && next.until_ms + terms_.skew_ms() < now_ms;
-    if (late) continue;
+    if (late) Reached("a request came so late that nobody waits for it");
+    if (late && !MutationOn("late-request-taken")) continue;
     if (next.request != 0) {
       if (proposed_.count(next.request) || !here.insert(next.request).second) continue;
       numbers.push_back(next.request);

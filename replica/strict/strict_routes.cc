@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "conflict/mutation.h"
 #include "replica/ledger/run_id.h"
 #include "replica/ledger/workflows.h"
 
@@ -114,7 +115,7 @@ std::string StrictRoutes::TakeEffect(Tables& best_effort, Tables& strict,
     moved =
         About(command.has_begin() ? slot.tenant() : command.mutation().tenant(), slot.endpoint());
   }
-  if (!moved.empty())
+  if (!moved.empty() && !MutationOn("rules-move-claims"))
     return "[[strict]] was changed, but claims or webhooks of the old mode are still kept (" +
            moved + "): keep the old rules until they have expired or are deleted";
   best_effort.PutRaw(keys::StrictRoutes(), Text());

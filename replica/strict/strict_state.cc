@@ -157,6 +157,7 @@ bool StrictState::Apply(std::uint64_t index, const std::string& batch, const Ans
       if (!fresh && !again) continue;
       Stamp stamp{parsed.stamp_ms(), {}};
       std::copy(command.entropy().begin(), command.entropy().end(), stamp.entropy.begin());
+      if (MutationOn("entropy-of-its-own")) stamp.entropy[0] += unstored_bytes_;
       answer = ledger.Apply(command.command(), stamp);
     }
   }

@@ -192,6 +192,40 @@ TEST_F(OtherRules, AreRememberedWhileNoLeaderIsHeard) {
   ExpectRefused(story_.Begin(odd_, "k"));
 }
 
+// A message of the leader that was on its way when its node was started with other rules.
+TEST_F(OtherRules, AreNotForgottenForWhatAnEarlierStartOfTheLeaderSaid) {
+  const std::string leader = story_.Leader();
+  std::string late;
+  story_.cluster.network().on_deliver = [&](const std::string& from, const std::string& to,
+                                            const std::string& message) {
+    if (late.empty() && from == leader && to != odd_ && message[0] == '\0') late = message;
+  };
+  story_.Run(500);
+  story_.cluster.network().on_deliver = {};
+  ASSERT_FALSE(late.empty());
+  const std::string follower =
+      story_.Others(leader)[0] == odd_ ? story_.Others(leader)[1] : story_.Others(leader)[0];
+  // It leads again with a rule more, and the follower hears of it.
+  for (const std::string& region : {leader, odd_}) {
+    story_.cluster.Crash(region);
+    story_.cluster.SetStrictRoutes(region, {{{"acme", "*"}, {"dev", "*"}, {"new", "*"}}});
+    story_.cluster.Restart(region);
+  }
+  const auto leads_again = [&] {
+    const std::string now = story_.Leader();
+    if (!now.empty() && now != leader)
+      story_.Group(now).engine().Transfer(story_.cluster.Member(leader));
+    return now == leader && story_.Status(follower).leader == story_.cluster.Member(leader);
+  };
+  ASSERT_TRUE(story_.cluster.time().RunUntil(leads_again, 20'000));
+  ASSERT_TRUE(story_.Group(follower).RulesDiffer());
+  story_.cluster.Pause(leader);
+  SimulatedTransport(story_.cluster.network(), leader, story_.cluster.time()).Send(follower, late);
+  story_.Run(100);
+  EXPECT_TRUE(story_.Group(follower).RulesDiffer());
+  ExpectRefused(story_.Begin(follower, "new", 1, "other"));
+}
+
 TEST_F(OtherRules, DoNotLead) {
   ASSERT_TRUE(AwaitKnown());
   story_.Group(story_.Leader()).engine().Transfer(story_.Status(odd_).name);

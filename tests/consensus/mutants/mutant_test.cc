@@ -34,12 +34,14 @@ TEST_P(Mutant, IsFound) {
   RecordProperty("found", broken);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Mutant,
-                         testing::Values("old-term-commit", "vote-not-durable",
-                                         "commit-without-quorum", "read-without-round",
-                                         "skipped-truncation", "snapshot-over-newer-log",
-                                         "emptied-voter-votes", "membership-without-overlap",
-                                         "founders-not-in-log"));
+INSTANTIATE_TEST_SUITE_P(
+    All, Mutant,
+    testing::Values("old-term-commit", "vote-not-durable", "commit-without-quorum",
+                    "read-without-round", "skipped-truncation", "snapshot-over-newer-log",
+                    "emptied-voter-votes", "membership-without-overlap", "founders-not-in-log",
+                    "read-before-first-commit", "changed-before-first-commit", "promoted-behind",
+                    "transfer-to-learner", "half-decides", "half-elects", "decided-by-old-members",
+                    "unheard-leader-stays", "snapshot-without-members"));
 
 }  // namespace
 }  // namespace once
