@@ -180,7 +180,7 @@ void DrawStrict(Random& random, RunOptions& options) {
 void DrawMemory(std::uint64_t seed, RunOptions& options) {
   Random random(seed ^ 0x5a5a1234c3c36789u);
   GossipOptions& gossip = options.cluster.gossip;
-  switch (random.Below(12)) {
+  switch (random.Below(16)) {
     case 0:
     case 1:  // Claims are over soon and forgotten soon.
       options.cluster.forget_grace_ms = Between(random, 2500, 12'000);

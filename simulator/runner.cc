@@ -47,7 +47,7 @@ class Simulation {
       ListenToLag(region);
       if (group_) group_->Restarted(region);
       // With another directory it must be told first; in the end it must have been.
-      if (!cluster_.HasFailedToStart(region)) Keep(CheckCounters(cluster_, region));
+      if (!cluster_.HasFailedToStart(region)) Keep(CheckCounters(cluster_, region, false));
       if (cluster_.life(region) == 0)
         Keep(CheckDurability(history_, {{region, ReadSlots(cluster_.disk(region).visible())}},
                              Elapsed(), options_.cluster.forget_grace_ms));
