@@ -210,7 +210,7 @@ void DrawMemory(std::uint64_t seed, RunOptions& options) {
 
 }  // namespace
 
-RunOptions DrawOptions(std::uint64_t seed, bool strict) {
+RunOptions DrawOptions(std::uint64_t seed, bool strict, bool for_scenario) {
   Random random(seed ^ 0x0123456789abcdefu);
   RunOptions options;
   options.seed = seed;
@@ -240,7 +240,7 @@ RunOptions DrawOptions(std::uint64_t seed, bool strict) {
   LinkRules& links = options.faults.links;
   if (links.very_late_permille > 0 && random.OneIn(3))
     links.very_late_ms = Between(random, 1, 180) * 60'000;
-  if (!strict) DrawMemory(seed, options);
+  if (!strict && !for_scenario) DrawMemory(seed, options);
   return options;
 }
 

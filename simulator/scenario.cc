@@ -183,16 +183,6 @@ void AddFault(const toml::table& table, RunOptions& options) {
   }
 }
 
-// What a scenario does not say is forgotten as late as usual, whatever the seed draws.
-void WaitForAll(RunOptions& options) {
-  const GossipOptions usual;
-  GossipOptions& gossip = options.cluster.gossip;
-  options.cluster.forget_grace_ms = ClusterOptions().forget_grace_ms;
-  gossip.silence_ms_max = usual.silence_ms_max;
-  gossip.journal_changes_max = usual.journal_changes_max;
-  gossip.baseline_ms = usual.baseline_ms;
-}
-
 void Apply(const toml::table& root, RunOptions& options) {
   static constexpr const char* kNames[] = {"about", "strict", "quiet",  "safety_ms", "workload",
                                            "links", "faults", "gossip", "cluster",   "fault"};
@@ -229,8 +219,7 @@ std::variant<RunOptions, std::string> LoadScenario(const std::string& place, std
   RunOptions options;
   try {
     const toml::table root = toml::parse_file(file.string());
-    options = DrawOptions(seed, root["strict"].value_or(strict));
-    WaitForAll(options);
+    options = DrawOptions(seed, root["strict"].value_or(strict), true);
     options.scenario = place;
     Apply(root, options);
   } catch (const toml::parse_error& wrong) {

@@ -51,7 +51,7 @@ constexpr Seeded kSeeded[] = {
     {"hint-forgotten-at-start", false, "heard-lease"},
     {"hint-by-first-lease", false, "heard-lease"},
     {"fence-floor-dropped", false, "home-fences"},
-    {"returned-fence-ignored", false, "claim-fences"},
+    {"returned-fence-ignored"},
     {"record-not-shipped", false, "records"},
     {"record-without-kind"},
     {"late-completion-twice", false, "records"},
