@@ -196,7 +196,8 @@ void DrawMemory(std::uint64_t seed, RunOptions& options) {
       LinkRules& links = options.faults.links;
       links.bytes_per_ms = Between(random, 2, 8);
       links.queue_bytes_max = static_cast<std::size_t>(Between(random, 4, 32)) << 10;
-      gossip.window_bytes = static_cast<std::size_t>(Between(random, 256, 3000));
+      // What piled up goes a window at a time, and has to be through within the bound of lag.
+      gossip.window_bytes = static_cast<std::size_t>(Between(random, 1500, 4000));
       break;
     }
     case 4:
