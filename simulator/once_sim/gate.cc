@@ -65,7 +65,6 @@ constexpr Seeded kSeeded[] = {
     {"relayed-over-gap"},
     {"baseline-too-early"},
     {"retold-by-halves"},
-    {"late-digest-compared"},
     // Of the Raft core.
     {"old-term-commit", true},
     {"commit-without-quorum", true},
