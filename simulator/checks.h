@@ -93,8 +93,9 @@ Violations CheckConflictCount(Cluster& cluster, const Holdings& holdings, std::i
 /// Every region lists the same losers and late completions, each once. A home that lost its
 /// directory may have said something else of its own.
 Violations CheckRecords(Cluster& cluster, const Holdings& holdings);
-/// At any start, and in the end: what the region counts is what it lists of its own.
-Violations CheckCounters(Cluster& cluster, const std::string& region);
+/// At any start, and in the end: what the region counts is what it lists of its own. At a start
+/// only those are asked that list something: the page of metrics costs more than the rest.
+Violations CheckCounters(Cluster& cluster, const std::string& region, bool in_the_end = true);
 /// Whoever succeeded after its claim had given way, and was told so, is listed everywhere.
 Violations CheckLateCompletions(Cluster& cluster, const History& history);
 /// What has been over for the grace is gone from the disk, the memory and the index.

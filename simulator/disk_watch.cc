@@ -52,14 +52,17 @@ void DiskWatch::Look(const std::string& region, const std::vector<std::string>& 
 }
 
 void DiskWatch::Change(const std::string& region, Held& held, const std::string& key) {
-  const Hash hash = key.substr(1);
   const auto bytes = cluster_.disk(region).Durable(key);
-  Slot after;
-  Check(!bytes || after.ParseFromString(*bytes), "a slot on disk parses");
-  Slot& slot = held.slots[hash];
-  const Slot before = std::exchange(slot, std::move(after));
-  held.bytes += (bytes ? bytes->size() : 0) - before.ByteSizeLong();
+  Stored& stored = held.slots[key];
+  if (bytes && stored.bytes == *bytes) return;
+  const Slot before = std::move(stored.slot);
+  held.bytes += (bytes ? bytes->size() : 0) - stored.bytes.size();
+  stored.bytes = bytes.value_or("");
+  Check(stored.slot.ParseFromString(stored.bytes), "a slot on disk parses");
+  const Slot& slot = stored.slot;
   for (const Claim& claim : slot.claims()) {
+    const Claim* const was = Find(before, claim.run_id());
+    if (was && was->fence() == claim.fence()) continue;
     held.heard.insert(claim.run_id());
     const bool fresh = known_.emplace(claim.run_id(), claim.fence()).second;
     if (claim.region() != region) continue;
@@ -69,7 +72,7 @@ void DiskWatch::Change(const std::string& region, Held& held, const std::string&
   }
   for (const Claim& claim : before.claims())
     if (!Find(slot, claim.run_id())) CheckForgotten(region, before, claim);
-  if (!bytes) held.slots.erase(hash);
+  if (!bytes) held.slots.erase(key);
 }
 
 // By the region's own clock, which stamped the grant. What it heard together with the grant may

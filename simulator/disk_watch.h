@@ -8,6 +8,8 @@
 #include <map>
 #include <set>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -27,12 +29,16 @@ class DiskWatch {
   void Follow(const std::string& region);
 
  private:
-  using Hash = std::string;
+  struct Stored {
+    std::string bytes;
+    Slot slot;
+  };
   struct Held {
-    std::map<Hash, Slot> slots;
-    std::set<std::string> heard;                 // run ids that were durable in this directory
-    std::map<std::string, std::uint64_t> fence;  // of its own runs, the highest in this directory
-    std::uint64_t bytes = 0;                     // of all slots
+    std::unordered_map<std::string, Stored> slots;  // by key on disk
+    std::unordered_set<std::string> heard;          // run ids that were durable in this directory
+    std::unordered_map<std::string, std::uint64_t>
+        fence;                // of its own runs, the highest in this directory
+    std::uint64_t bytes = 0;  // of all slots
   };
   void Look(const std::string& region, const std::vector<std::string>& keys);
   void Change(const std::string& region, Held& held, const std::string& key);

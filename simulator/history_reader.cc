@@ -19,7 +19,7 @@ constexpr std::array<std::string_view, 3> kMismatchWords = {"reject", "observe",
 constexpr std::array<std::string_view, 10> kAnswerWords = {
     "none", "execute",     "replay",    "in-flight", "mismatch",
     "done", "stale-fence", "not-found", "full",      "unavailable"};
-constexpr std::array<std::string_view, 14> kFaults = {"cut",
+constexpr std::array<std::string_view, 15> kFaults = {"cut",
                                                       "clog",
                                                       "crash",
                                                       "pause",
@@ -32,7 +32,8 @@ constexpr std::array<std::string_view, 14> kFaults = {"cut",
                                                       "restored-backup",
                                                       "transfer",
                                                       "dismissed-member",
-                                                      "cloned-directory"};
+                                                      "cloned-directory",
+                                                      "stepped-starts"};
 
 template <typename Number>
 Number Figure(const json::object& object, std::string_view name, Number otherwise = 0) {

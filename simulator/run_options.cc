@@ -191,7 +191,7 @@ void DrawRestarts(Random& random, RunOptions& options) {
 }
 
 // Of their own stream, like what was there before them.
-void DrawRuns(RunOptions& options) {
+void DrawRuns(RunOptions& options, bool for_scenario) {
   Random random(options.seed ^ 0x7275'6e73'2061'6c6cu);
   RunCallerOptions& callers = options.run_callers;
   callers.runs = static_cast<std::uint64_t>(Between(random, 2, 8));
@@ -200,6 +200,7 @@ void DrawRuns(RunOptions& options) {
   callers.burst_percent = static_cast<std::uint32_t>(Between(random, 0, 60));
   callers.lease_ms = options.workload.lease_ms;
   if (random.OneIn(3)) callers.runs = callers.webhooks = 0;
+  if (for_scenario) return;
   if (!options.strict && random.OneIn(24)) return DrawRestarts(random, options);
   const FaultOptions& faults = options.faults;
   if (!random.OneIn(4) || faults.MayLose() || faults.cloned_gap_ms > 0) return;
@@ -270,7 +271,7 @@ void DrawBounds(Random& random, RunOptions& options) {
 void DrawMemory(std::uint64_t seed, RunOptions& options) {
   Random random(seed ^ 0x5a5a1234c3c36789u);
   GossipOptions& gossip = options.cluster.gossip;
-  switch (random.Below(12)) {
+  switch (random.Below(16)) {
     case 0:
     case 1:  // Claims are over soon and forgotten soon.
       options.cluster.forget_grace_ms = Between(random, 2500, 12'000);
@@ -286,7 +287,8 @@ void DrawMemory(std::uint64_t seed, RunOptions& options) {
       LinkRules& links = options.faults.links;
       links.bytes_per_ms = Between(random, 2, 8);
       links.queue_bytes_max = static_cast<std::size_t>(Between(random, 4, 32)) << 10;
-      gossip.window_bytes = static_cast<std::size_t>(Between(random, 256, 3000));
+      // What piled up goes a window at a time, and has to be through within the bound of lag.
+      gossip.window_bytes = static_cast<std::size_t>(Between(random, 1500, 4000));
       break;
     }
     case 4:
@@ -300,7 +302,7 @@ void DrawMemory(std::uint64_t seed, RunOptions& options) {
 
 }  // namespace
 
-RunOptions DrawOptions(std::uint64_t seed, bool strict) {
+RunOptions DrawOptions(std::uint64_t seed, bool strict, bool for_scenario) {
   Random random(seed ^ 0x0123456789abcdefu);
   RunOptions options;
   options.seed = seed;
@@ -333,13 +335,13 @@ RunOptions DrawOptions(std::uint64_t seed, bool strict) {
   options.workload.mismatch_percent = static_cast<std::uint32_t>(Between(bodies, 2, 16));
   options.workload.policy_changes = bodies.Below(9);
   Random bounds(seed ^ 0x5a4b3c2d1e0f9687u);
-  DrawBounds(bounds, options);
-  DrawRuns(options);
+  if (!for_scenario) DrawBounds(bounds, options);
+  DrawRuns(options, for_scenario);
   LinkRules& links = options.faults.links;
   const bool echoes = links.very_late_permille >= 300;
   if (links.very_late_permille > 0 && random.OneIn(3) && !echoes)
     links.very_late_ms = Between(random, 1, 180) * 60'000;
-  if (!strict) DrawMemory(seed, options);
+  if (!strict && !for_scenario) DrawMemory(seed, options);
   return options;
 }
 

@@ -107,8 +107,9 @@ struct RunOptions {
 };
 
 /// Swarm: each seed draws its own mixture. `strict`: a world with a strict group, in which some
-/// tenants are strict and others are not, or all are.
-RunOptions DrawOptions(std::uint64_t seed, bool strict = false);
+/// tenants are strict and others are not, or all are. `for_scenario`: regions remember as long as
+/// usual, stores have room, and links take what they are given.
+RunOptions DrawOptions(std::uint64_t seed, bool strict = false, bool for_scenario = false);
 
 /// How long a change may take to be durable in another region while the link between the two, and
 /// both nodes, are well: two attempts, each answered at the next interval.

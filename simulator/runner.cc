@@ -69,7 +69,7 @@ class Simulation {
       if (options_.cluster.evict_oldest) cluster_.on_evicted(region);
       if (group_) group_->Restarted(region);
       // With another directory it must be told first; in the end it must have been.
-      if (!cluster_.HasFailedToStart(region)) Keep(CheckCounters(cluster_, region));
+      if (!cluster_.HasFailedToStart(region)) Keep(CheckCounters(cluster_, region, false));
       if (cluster_.life(region) == 0)
         Keep(CheckDurability(history_, {{region, ReadSlots(cluster_.disk(region).visible())}},
                              Elapsed(), options_.cluster.forget_grace_ms));
@@ -210,7 +210,11 @@ class Simulation {
     Keep(CheckDrained(cluster_, faults_.started_ahead(), faults_.started_behind()));
     Keep(CheckMemoryAtRest(cluster_));
     if (group_) group_->Check(), Keep(CheckKept(cluster_, history_, Elapsed()));
-    Keep(CheckLag(watch_.divergences(), history_.lag_bound_ms + kWatchMs));
+    // Where members are not waited for, fresh news goes behind what is said again.
+    const GossipOptions& gossip = options_.cluster.gossip;
+    const bool waits = gossip.silence_ms_max == GossipOptions().silence_ms_max;
+    Keep(CheckLag(watch_.divergences(),
+                  history_.lag_bound_ms + kWatchMs + (waits ? 0 : gossip.baseline_ms)));
     // After a restart the age is known by the calendar only, to within the skew bound.
     Keep(CheckGauge(watch_.divergences(), options_.cluster.gossip.interval_ms + kWatchMs +
                                               options_.cluster.gossip.skew_bound_ms));

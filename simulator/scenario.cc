@@ -201,36 +201,11 @@ void AddFault(const toml::table& table, RunOptions& options) {
   }
 }
 
-// A scenario says itself where stores are full, or a region stands alone.
-void LeaveRoom(RunOptions& options) {
-  const ClusterOptions standard;
-  ClusterOptions& cluster = options.cluster;
-  if (cluster.regions.size() == 1) {
-    cluster.regions = standard.regions;
-    cluster.forget_grace_ms = standard.forget_grace_ms;
-    cluster.evict_oldest = false;
-  }
-  cluster.slots_max = standard.slots_max;
-  cluster.slot_bytes_max = standard.slot_bytes_max;
-  options.workload.give_back_times = 0;
-}
-
-// What a scenario does not say is forgotten as late as usual, whatever the seed draws.
-void WaitForAll(RunOptions& options) {
-  const GossipOptions usual;
-  GossipOptions& gossip = options.cluster.gossip;
-  options.cluster.forget_grace_ms = ClusterOptions().forget_grace_ms;
-  gossip.silence_ms_max = usual.silence_ms_max;
-  gossip.journal_changes_max = usual.journal_changes_max;
-  gossip.baseline_ms = usual.baseline_ms;
-}
-
 void Apply(const toml::table& root, RunOptions& options) {
   static constexpr const char* kNames[] = {"about",    "strict",  "quiet", "safety_ms",
                                            "workload", "runs",    "links", "faults",
                                            "gossip",   "cluster", "fault"};
   RefuseUnknown(root, kNames, "");
-  LeaveRoom(options);
   if (root["quiet"].value_or(false)) options.faults = FaultOptions();
   options.safety_ms = root["safety_ms"].value_or(options.safety_ms);
   ReadFields(root, "workload", WorkloadFields(options.workload));
@@ -264,8 +239,7 @@ std::variant<RunOptions, std::string> LoadScenario(const std::string& place, std
   RunOptions options;
   try {
     const toml::table root = toml::parse_file(file.string());
-    options = DrawOptions(seed, root["strict"].value_or(strict));
-    WaitForAll(options);
+    options = DrawOptions(seed, root["strict"].value_or(strict), true);
     options.scenario = place;
     Apply(root, options);
   } catch (const toml::parse_error& wrong) {

@@ -256,7 +256,7 @@ void Gossip::CompareDigest(const std::string& from, const Vector& heard,
   // It is so late that some of it may have been forgotten here meanwhile.
   const std::int64_t forgotten_ms =
       replica_.NowMillis() - options_.skew_bound_ms - options_.grace_ms;
-  if (forgotten_ms > theirs.cutoff_ms() && !MutationOn("late-digest-compared"))
+  if (forgotten_ms > theirs.cutoff_ms())
     return Reached("a digest came so late that it may stand for what was forgotten");
   // Comparable only by one who knows exactly what it had said by then, in all its incarnations.
   if (KnownUpto(heard, {from, 0}) != KnownUpto(journal_.applied(), {from, 0})) return;
