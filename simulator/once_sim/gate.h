@@ -16,7 +16,7 @@ struct GateArguments {
   unsigned jobs = 2;
   std::string only;
   bool strict = false;   // only those of strict mode
-  bool without = false;  // each without the checker that it was made for
+  bool without = false;  // each without the checker that was made for it, or that finds it first
 };
 
 /// Whether this is the build that has them.
@@ -25,7 +25,7 @@ bool HasMutations();
 bool TurnOn(const std::string& mutation);
 
 /// Exit code: 0 every one was found, 1 one was not, 2 there are none to find. With `without`: 0
-/// when none was found but those that other checkers are known to find.
+/// when none that a checker was made for is found by another.
 int RunGate(const GateArguments& arguments);
 
 }  // namespace once

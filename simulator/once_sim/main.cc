@@ -168,7 +168,7 @@ int main(int argc, char** argv) {
     gate->add_option("--only", gate_arguments.only, "This one");
     gate->add_flag("--strict", gate_arguments.strict, "Only those of strict mode");
     gate->add_flag("--without", gate_arguments.without,
-                   "Each without the checker it was made for: none should be found");
+                   "Each without the checker that was made for it, or that finds it first");
   }
   if (const auto ended = once::ParseCommandLine(app, argc, argv)) return *ended;
   if (!mutation.empty() && !once::TurnOn(mutation)) {

@@ -161,7 +161,7 @@ TEST_F(CallerHistory, TheNewMembersAreWrittenDownAndReadAgain) {
 TEST(Shown, WhatIsNotOnTheDiskIsFound) {
   Slot slot;
   slot.add_claims()->set_run_id("A");
-  const MemoryDisk disk({{keys::Slot("hash"), slot.SerializeAsString()}});
+  const MemoryDisk disk(MemoryDisk::Contents{{keys::Slot("hash"), slot.SerializeAsString()}});
   EXPECT_TRUE(CheckShown(disk, "hash", slot).empty());
   slot.mutable_claims(0)->set_state(COMPLETED);
   EXPECT_EQ(CheckShown(disk, "hash", slot).size(), 1u);
