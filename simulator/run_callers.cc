@@ -200,10 +200,16 @@ void RunCallers::Send(const Request& request) {
                            .Contains(request.tenant, mutation.has_create_run() ? kRuns : kWebhooks);
   const auto over = Await([this, request] { Again(request); });
   if (!cluster_.IsUp(request.region)) return;
-  cluster_.SubmitToHome(request.region, request.command,
-                        [this, over, request, at](const Answer& answer) {
-                          if (over()) Hear(request, at, answer);
-                        });
+  Command command = request.command;
+  if (mutation.has_begin()) {
+    const std::string& endpoint = mutation.begin().slot().endpoint();
+    const auto in_force = cluster_.replica(request.region).policies().For(request.tenant, endpoint);
+    operation.mismatch = static_cast<Operation::Mismatch>(in_force);
+    command.mutable_mutation()->mutable_begin()->set_mismatch(in_force);
+  }
+  cluster_.SubmitToHome(request.region, command, [this, over, request, at](const Answer& answer) {
+    if (over()) Hear(request, at, answer);
+  });
 }
 
 void RunCallers::Hear(const Request& request, std::size_t at, const Answer& answer) {

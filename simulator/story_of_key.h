@@ -36,7 +36,7 @@ std::map<std::pair<std::string, std::string>, std::vector<const Operation*>> Str
 
 /// About a key, and not about a run or a webhook that is known.
 inline bool IsAboutKey(const Operation& operation) {
-  return operation.kind <= Operation::Kind::kLookUp;
+  return operation.kind <= Operation::Kind::kRenew;
 }
 inline bool IsFinalStatus(std::uint32_t status) {
   return status >= 200 && status < 500;

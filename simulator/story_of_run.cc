@@ -17,7 +17,7 @@ bool ShowsAdmission(const Operation& operation) {
 
 bool IsReplacement(const Fault& fault) {
   return fault.kind == Fault::Kind::kEmptied || fault.kind == Fault::Kind::kRestored ||
-         fault.kind == Fault::Kind::kCloned;
+         fault.kind == Fault::Kind::kCloned || fault.kind == Fault::Kind::kSteppedStarts;
 }
 
 }  // namespace
