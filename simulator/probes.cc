@@ -84,6 +84,7 @@ constexpr Probe kProbes[] = {
     {"a leader's rules were not those of most voters", false, true},
     {"the rules of an earlier start of a node were heard late", false, true},
     {"a leader was asked by a node with other rules", false, true},
+    {"the rules of who is taken for the leader are not those that it led with", false, true},
 
     // Clocks that differ.
     {"a leader gave way because its clock differs from most", false, true},

@@ -1,6 +1,7 @@
 #include "simulator/run_options.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "replica/env/random.h"
 #include "replica/limits.h"
@@ -278,7 +279,8 @@ void DrawMemory(std::uint64_t seed, RunOptions& options) {
       options.workload.short_retention_percent = 90;
       options.workload.short_retention_ms_max = 8000;
       break;
-    case 2:  // Whoever is away for so long comes back by a baseline.
+    case 2:  // Whoever is away for so long comes back by a baseline, and nothing is forgotten.
+      options.cluster.forget_grace_ms = ClusterOptions().forget_grace_ms;
       gossip.silence_ms_max = Between(random, 3000, 15'000);
       gossip.journal_changes_max = static_cast<std::uint64_t>(Between(random, 50, 120));
       gossip.baseline_ms = Between(random, 1000, 4000);
@@ -298,6 +300,42 @@ void DrawMemory(std::uint64_t seed, RunOptions& options) {
     default:
       break;
   }
+}
+
+/// Says a value that is not zero.
+using SayOption = std::function<void(const char* name, std::int64_t value)>;
+
+void DescribeFaults(const FaultOptions& faults, const SayOption& say) {
+  say("cut_gap_ms", faults.cut_gap_ms);
+  say("one_way_cuts", faults.one_way_cuts);
+  say("bridge_cuts", faults.bridge_cuts);
+  say("flap_gap_ms", faults.flap_gap_ms);
+  say("clog_gap_ms", faults.clog_gap_ms);
+  say("crash_gap_ms", faults.crash_gap_ms);
+  say("pause_gap_ms", faults.pause_gap_ms);
+  say("slow_disk_gap_ms", faults.slow_disk_gap_ms);
+  say("sync_failure_gap_ms", faults.sync_failure_gap_ms);
+  say("disk_full_gap_ms", faults.disk_full_gap_ms);
+  say("clock_jump_gap_ms", faults.clock_jump_gap_ms);
+  say("wild_jump_gap_ms", faults.wild_jump_gap_ms);
+  say("start_ahead_gap_ms", faults.start_ahead_gap_ms);
+  say("emptied_gap_ms", faults.emptied_gap_ms);
+  say("restored_gap_ms", faults.restored_gap_ms);
+  say("cloned_gap_ms", faults.cloned_gap_ms);
+  say("stepped_gap_ms", faults.stepped_gap_ms);
+  say("transfer_gap_ms", faults.transfer_gap_ms);
+  say("dismissal_gap_ms", faults.dismissal_gap_ms);
+  say("early_change_percent", faults.early_change_percent);
+  say("leader_percent", faults.leader_percent);
+  say("strike_percent", faults.strike_percent);
+  say("strike_voter_percent", faults.strike_voter_percent);
+  say("strike_ms_max", faults.strike_ms_max);
+  if (faults.strike_ms_max > 0) say("strike_down_ms_max", faults.strike_down_ms_max);
+  say("strike_cuts", faults.strike_cuts);
+  say("rules_gap_ms", faults.rules_gap_ms);
+  say("sync_ms", faults.sync_ms);
+  say("skew_ms_max", faults.skew_ms_max);
+  say("drift_ms_max", faults.drift_ms_max);
 }
 
 }  // namespace
@@ -354,7 +392,7 @@ std::int64_t LagBoundMillis(const RunOptions& options) {
 
 std::vector<std::pair<std::string, std::string>> Describe(const RunOptions& options) {
   std::vector<std::pair<std::string, std::string>> lines;
-  const auto say = [&lines](const char* name, auto value) {
+  const SayOption say = [&lines](const char* name, std::int64_t value) {
     if (value) lines.emplace_back(name, std::to_string(value));
   };
   const FaultOptions& faults = options.faults;
@@ -375,8 +413,10 @@ std::vector<std::pair<std::string, std::string>> Describe(const RunOptions& opti
   say("keys", options.workload.keys);
   say("runs", options.run_callers.runs);
   say("webhooks", options.run_callers.webhooks);
-  say("run_retention_ms", options.cluster.run_retention_ms);
-  say("forget_grace_ms", options.cluster.forget_grace_ms);
+  if (options.cluster.run_retention_ms != standard.run_retention_ms)
+    say("run_retention_ms", options.cluster.run_retention_ms);
+  if (options.cluster.forget_grace_ms != standard.forget_grace_ms)
+    say("forget_grace_ms", options.cluster.forget_grace_ms);
   say("lease_ms", options.workload.lease_ms);
   say("interval_ms", options.cluster.gossip.interval_ms);
   say("resend_ms", options.cluster.gossip.resend_ms);
@@ -389,43 +429,12 @@ std::vector<std::pair<std::string, std::string>> Describe(const RunOptions& opti
   if (faults.links.very_late_permille > 0) say("very_late_ms", faults.links.very_late_ms);
   say("bytes_per_ms", faults.links.bytes_per_ms);
   if (faults.links.bytes_per_ms > 0) say("queue_bytes_max", faults.links.queue_bytes_max);
-  if (options.cluster.forget_grace_ms != ClusterOptions().forget_grace_ms)
-    say("forget_grace_ms", options.cluster.forget_grace_ms);
   if (options.cluster.gossip.silence_ms_max != GossipOptions().silence_ms_max) {
     say("silence_ms_max", options.cluster.gossip.silence_ms_max);
     say("journal_changes_max", options.cluster.gossip.journal_changes_max);
     say("baseline_ms", options.cluster.gossip.baseline_ms);
   }
-  say("cut_gap_ms", faults.cut_gap_ms);
-  say("one_way_cuts", faults.one_way_cuts);
-  say("bridge_cuts", faults.bridge_cuts);
-  say("flap_gap_ms", faults.flap_gap_ms);
-  say("clog_gap_ms", faults.clog_gap_ms);
-  say("crash_gap_ms", faults.crash_gap_ms);
-  say("pause_gap_ms", faults.pause_gap_ms);
-  say("slow_disk_gap_ms", faults.slow_disk_gap_ms);
-  say("sync_failure_gap_ms", faults.sync_failure_gap_ms);
-  say("disk_full_gap_ms", faults.disk_full_gap_ms);
-  say("clock_jump_gap_ms", faults.clock_jump_gap_ms);
-  say("wild_jump_gap_ms", faults.wild_jump_gap_ms);
-  say("start_ahead_gap_ms", faults.start_ahead_gap_ms);
-  say("emptied_gap_ms", faults.emptied_gap_ms);
-  say("restored_gap_ms", faults.restored_gap_ms);
-  say("cloned_gap_ms", faults.cloned_gap_ms);
-  say("stepped_gap_ms", faults.stepped_gap_ms);
-  say("transfer_gap_ms", faults.transfer_gap_ms);
-  say("dismissal_gap_ms", faults.dismissal_gap_ms);
-  say("early_change_percent", faults.early_change_percent);
-  say("leader_percent", faults.leader_percent);
-  say("strike_percent", faults.strike_percent);
-  say("strike_voter_percent", faults.strike_voter_percent);
-  say("strike_ms_max", faults.strike_ms_max);
-  if (faults.strike_ms_max > 0) say("strike_down_ms_max", faults.strike_down_ms_max);
-  say("strike_cuts", faults.strike_cuts);
-  say("rules_gap_ms", faults.rules_gap_ms);
-  say("sync_ms", faults.sync_ms);
-  say("skew_ms_max", faults.skew_ms_max);
-  say("drift_ms_max", faults.drift_ms_max);
+  DescribeFaults(faults, say);
   say("scheduled_faults", faults.schedule.size());
   return lines;
 }

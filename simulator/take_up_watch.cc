@@ -37,7 +37,8 @@ std::int64_t TakeUpWatch::HeardMillis(const Operation& operation) const {
 
 bool TakeUpWatch::IsLate(const Operation& operation, const Claim& claim) const {
   if (!operation.strict) return false;
-  const std::int64_t after_ms = claim.taken_up_ms() - start_wall_ms_ - HeardMillis(operation);
+  const std::int64_t after_ms =
+      claim.taken_up_ms() - start_wall_ms_ - HeardMillis(operation) - operation.wait_ms;
   if (after_ms > kAnswerMs) Reached("a request was taken up after its caller had got its 503");
   if (after_ms <= kAnswerMs + 2 * kSkewBoundMs) return false;
   for (const Fault& fault : history_.faults)

@@ -57,7 +57,9 @@ class StateMachine {
   virtual void Unstage() = 0;
   /// The store went back to an earlier batch: what is kept in memory is of no use.
   virtual void RolledBack() = 0;
-  /// Who leads, as far as this member knows, is somebody else than before.
+  /// Who leads, as far as this member knows, is somebody else than before, or leads in another
+  /// term. A follower hears of a leader by that leader's own message, and is told so before
+  /// Receive of it returns.
   virtual void LeaderChanged() = 0;
 };
 

@@ -389,8 +389,10 @@ void NativeEngine::Send(const std::vector<RaftMessage>& messages) {
 
 void NativeEngine::NoticeLeader() {
   std::string leader = raft_ ? raft_->leader() : "";
-  if (leader == known_leader_) return;
+  const std::uint64_t term = leader.empty() ? 0 : raft_->term();
+  if (leader == known_leader_ && term == known_leaders_term_) return;
   known_leader_ = std::move(leader);
+  known_leaders_term_ = term;
   state_.LeaderChanged();
 }
 

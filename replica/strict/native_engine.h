@@ -144,6 +144,7 @@ class NativeEngine : public Engine {
   std::uint64_t last_read_ = 0;
   std::uint64_t applied_bytes_ = 0;  // since the log was last cut
   std::string known_leader_;
+  std::uint64_t known_leaders_term_ = 0;
   std::uint64_t refused_ = 0;
   std::uint64_t snapshots_given_up_ = 0;
   std::uint32_t unreadable_ticks_ = 0;  // above 0: its records could not be read lately

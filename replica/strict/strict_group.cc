@@ -176,6 +176,7 @@ bool StrictGroup::Install(std::uint64_t index) {
 void StrictGroup::LeaderChanged() {
   const bool leads = engine_->Leads();
   if (!engine_->LeaderRegion().empty()) ++leaders_;
+  leaders_rules_ = speaker_.region == engine_->LeaderRegion() ? speaker_.rules : 0;
   proposals_.Forget();
   JudgeItself();
   if (leads && !led_) duties_.TakeOver();
@@ -202,14 +203,21 @@ void StrictGroup::JudgeAsLeader() {
 }
 
 // Followers hear only the leader, and its clock and rules are those of a majority or it would not
-// stay. What it said last stands when it is not heard any more.
+// stay. What it said last stands when it is not heard any more. Its rules are those that it led
+// with: the same region, started again with others, leads no more, though it may still be taken for
+// the leader, or be heard late as the one that it was.
 void StrictGroup::JudgeAsFollower(const std::string& leader) {
   const ClockStanding standing = clocks_.With(leader);
   if (standing != ClockStanding::kUnheard || MutationOn("clock-forgotten-unheard"))
     clock_standing_ = standing;
-  const auto rules = rules_of_.find(leader);
-  if (rules != rules_of_.end())
-    rules_differ_ = rules->second != options_.rules;
+  std::uint64_t in_force = leaders_rules_;
+  const auto said = rules_of_.find(leader);
+  if (in_force != 0 && said != rules_of_.end() && said->second != in_force) {
+    Reached("the rules of who is taken for the leader are not those that it led with");
+    if (MutationOn("former-leader-believed")) in_force = said->second;
+  }
+  if (in_force != 0)
+    rules_differ_ = in_force != options_.rules;
   else if (rules_differ_ && MutationOn("rules-forgotten-unheard"))
     rules_differ_ = false;
 }
@@ -309,7 +317,9 @@ void StrictGroup::Receive(const std::string& from, const std::string& bytes) {
   }
   HearRules(from, message);
   clocks_.Hear(from, message.clock());
+  speaker_ = {from, message.rules()};
   if (!message.engine().empty()) engine_->Receive(from, message.engine());
+  speaker_ = {};
   JudgeItself();
   const bool true_asker = RegionOfMember(message.asker().member()) == from;
   for (const StrictRequest& request : message.requests()) {

@@ -157,6 +157,12 @@ class StrictGroup : private StateMachine {
   std::uint64_t leaders_ = 0;
   std::uint64_t forwarded_ = 0;
   std::map<std::string, std::uint64_t> rules_of_;  // by region, as last heard
+  struct Speaker {
+    std::string region;
+    std::uint64_t rules = 0;
+  };
+  Speaker speaker_;                  // whose message is being received
+  std::uint64_t leaders_rules_ = 0;  // of the leader that is followed; 0: not known
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -136,6 +136,7 @@ constexpr Seeded kSeeded[] = {
     {"changed-rules-unnoticed", true, "other-rules"},
     {"rules-forgotten-unheard", true, "other-rules"},
     {"late-rules-heard", true, "other-rules"},
+    {"former-leader-believed", true, "other-rules"},
     {"outvoted-rules-lead", true, "other-rules"},
     {"clock-forgotten-unheard", true, "other-clock"},
     {"pieces-of-two-snapshots", true},
