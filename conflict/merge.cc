@@ -4,6 +4,7 @@
 #include <string_view>
 #include <tuple>
 
+#include "conflict/mutation.h"
 #include "conflict/survivor.h"
 #include "conflict/window.h"
 
@@ -31,11 +32,12 @@ bool StandsOver(const Claim& a, const Claim& b) {
   if (IsFinal(a) != IsFinal(b)) return IsFinal(a);
   // Two ends of one run, after its region went on from an earlier state: the first has been told.
   if (IsFinal(a) && a.finalised_ms() != b.finalised_ms())
-    return a.finalised_ms() < b.finalised_ms();
+    return (a.finalised_ms() < b.finalised_ms()) != MutationOn("second-end-stands");
   // The same while it is open: whoever took it up last owns it.
   if (!IsFinal(a) && a.fence() != b.fence()) return a.fence() > b.fence();
   // What an owner has ended it has ended; only the next one's fence opens it again.
-  if ((a.state() == PENDING) != (b.state() == PENDING)) return b.state() == PENDING;
+  if ((a.state() == PENDING) != (b.state() == PENDING))
+    return (b.state() == PENDING) != MutationOn("ended-reopened");
   if (a.version() != b.version()) return (a.version() < b.version()) == IsFinal(a);
   return a.SerializeAsString() < b.SerializeAsString();
 }

@@ -32,7 +32,7 @@ void Decide(Component& component) {
   component.survivor = success != component.members.end() ? *success : component.members.front();
   if (MutationOn("highest-run-id")) component.survivor = component.members.back();
   for (const Claim* claim : component.members) {
-    if (claim != component.survivor && claim->state() == COMPLETED)
+    if (claim != component.survivor && (claim->state() == COMPLETED || MutationOn("failure-loses")))
       component.losers.push_back(claim);
   }
 }

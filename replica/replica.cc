@@ -326,7 +326,8 @@ void Replica::TakeUpConflicts() {
     const auto page = tables_.Conflicts(next, kConflictPage);
     if (page.empty()) return;
     for (const Conflict& conflict : page)
-      if (conflict.kind() != LATE_COMPLETION || !MutationOn("late-completions-forgotten"))
+      if ((conflict.kind() != LATE_COMPLETION || !MutationOn("late-completions-forgotten")) &&
+          (conflict.kind() != LOST || !MutationOn("losers-forgotten")))
         CountConflict(conflict);
     next = page.back().sequence() + 1;
   }

@@ -42,6 +42,9 @@ Violations CheckClock(const History& history);
 
 /// Whoever waits while somebody is on it is answered when that one is done.
 Violations CheckWaiting(const History& history);
+/// Nobody is told that somebody is on it when no lease can be held any more. Judged by the starts
+/// of regions, which a recorded history does not know.
+Violations CheckBlocked(const History& history);
 /// A begin meets the policy that was last set at run time in its region, also after restarts.
 Violations CheckPolicies(const History& history);
 

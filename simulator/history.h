@@ -134,6 +134,13 @@ struct SnapshotTrip {
   std::int64_t there_ms = -1;  // it had all of it, or as much by other means; -1: not in this life
 };
 
+/// A region's node was started, after the beginning.
+struct Start {
+  std::string region;
+  std::uint32_t life = 0;  // how often its directory had been lost
+  std::int64_t at_ms = 0;
+};
+
 /// A region's rules were not the leader's, or its clock was off, and it knew: for so long.
 struct Difference {
   std::string region;
@@ -159,6 +166,7 @@ struct History {
   std::int64_t lag_bound_ms = 0;  // advertised
   std::vector<Operation> operations;
   std::vector<Fault> faults;
+  std::vector<Start> starts;
   std::vector<LostRun> lost;
   std::vector<Leadership> leaders;  // of the strict group, terms rising
   std::vector<SnapshotTrip> snapshots;

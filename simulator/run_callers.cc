@@ -13,7 +13,7 @@ namespace once {
 namespace {
 
 // Longer than a region waits for a run's home, so that its 503 is heard.
-constexpr std::int64_t kPatienceMs = kForwardMs + 1500;
+constexpr std::int64_t kRunPatienceMs = kForwardMs + 1500;
 constexpr std::uint64_t kFirstMark = 1'000'000;  // above what other callers' requests say
 constexpr const char* kRuns = "POST /v1/runs";
 constexpr const char* kCancel = "POST /v1/runs/{runId}/cancel";
@@ -163,7 +163,7 @@ std::function<bool()> RunCallers::Await(std::function<void()> unheard) {
     --waiting_;
     return true;
   };
-  cluster_.time().After(kPatienceMs, [over, unheard = std::move(unheard)] {
+  cluster_.time().After(kRunPatienceMs, [over, unheard = std::move(unheard)] {
     if (over()) unheard();
   });
   return over;

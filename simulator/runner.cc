@@ -65,6 +65,7 @@ class Simulation {
       if (group_ && faults_.off() == to) group_->Delivered(from, to, message);
     };
     cluster_.on_restart = [this](const std::string& region) {
+      history_.starts.push_back({region, cluster_.life(region), Elapsed()});
       ListenToLag(region);
       if (options_.cluster.evict_oldest) cluster_.on_evicted(region);
       if (group_) group_->Restarted(region);
@@ -197,6 +198,7 @@ class Simulation {
         for (const Claim& claim : slot.claims()) Keep(take_ups_.Look(claim, Elapsed()));
     ExcuseUntold(history_);
     Keep(CheckHistory(history_));
+    Keep(CheckBlocked(history_));
     Keep(CheckDurability(history_, holdings_, Elapsed(), grace_ms));
     Keep(CheckRoom(cluster_, holdings_, history_));
     Keep(CheckForgotten(cluster_));

@@ -12,6 +12,7 @@
 namespace once {
 
 inline constexpr std::int64_t kSkewBoundMs = 1000;
+inline constexpr std::int64_t kAnswerMs = 2000;  // then a caller of a strict key gets its 503
 
 /// What callers learned about one run.
 struct RunFacts {

@@ -9,8 +9,6 @@
 namespace once {
 namespace {
 
-constexpr std::int64_t kAnswerMs = 2000;  // then a caller of a strict key gets its 503
-
 // Of somebody else: 0.
 std::uint64_t OperationOf(const std::string& actor) {
   std::uint64_t id = 0;

@@ -118,6 +118,7 @@ std::int64_t ClaimRules::LeaseEnd(const Claim& claim) const {
   if (claim.region() != region) {
     if (claim.taken_up_ms() < boot_stamp_ms && MutationOn("hint-forgotten-at-start")) return 0;
     if (MutationOn("hint-without-bound")) return claim.lease_until_ms();
+    if (MutationOn("hint-for-ever")) return kNeverMs;
     if (MutationOn("hint-by-first-lease"))
       return claim.taken_up_ms() + static_cast<std::int64_t>(claim.lease_ms()) + skew_ms;
     return SaturatingAdd(claim.lease_until_ms(), skew_ms);
@@ -130,6 +131,7 @@ std::int64_t ClaimRules::LeaseEnd(const Claim& claim) const {
 
 BeginResult RecallOn(Slot& slot, const Begin& begin, std::int64_t now_ms, const ClaimRules& rules) {
   const Claim* survivor = SurvivorAt(slot, now_ms, rules.skew_ms);
+  if (!survivor && MutationOn("replayed-when-over")) survivor = SurvivorAt(slot, 0, 0);
   if (!survivor) return {Begun::kReplay, nullptr};
   Claim* claim = FindClaim(slot, survivor->run_id());
   const bool same = SameRequest(*claim, begin);
