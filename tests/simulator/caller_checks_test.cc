@@ -55,6 +55,27 @@ TEST_F(CallerHistory, NobodyIsToldThatSomebodyIsOnItAfterTheAnswer) {
   EXPECT_EQ(Found(), Names{"answers"});
 }
 
+TEST_F(CallerHistory, NobodyIsToldThatSomebodyIsOnItWhenTheLeaseCannotBeHeldAnyMore) {
+  const auto blocked = [this] {
+    for (Operation& operation : calls_.history.operations) operation.strict = false;
+    return CheckBlocked(calls_.history).size();
+  };
+  calls_.Begin(0, 1, Heard::kExecute, "A", 1).lease_ms = 2000;
+  calls_.Begin(4000, 4001, Heard::kInFlight, "A", 1);
+  EXPECT_EQ(blocked(), 0u) << "clocks differ";
+  Last().invoked_ms = Last().returned_ms = 9000;
+  EXPECT_EQ(blocked(), 1u);
+  calls_.history.starts.push_back({"eu", 0, 5000});
+  EXPECT_EQ(blocked(), 0u) << "the lease began anew";
+  calls_.history.starts.clear();
+  calls_.Renew(6000, 6001, Heard::kDone, "A", 1).lease_ms = 2000;
+  EXPECT_EQ(blocked(), 0u);
+  Last().answer = Heard::kStaleFence;
+  EXPECT_EQ(blocked(), 1u);
+  calls_.Begin(7000, -1, Heard::kNone).lease_ms = 2000;
+  EXPECT_EQ(blocked(), 0u) << "somebody else may have taken it up";
+}
+
 class Waiter : public CallerHistory {
  protected:
   Waiter() {

@@ -279,6 +279,38 @@ TEST_F(NewRule, IsOverWhenTheLeaderHasItToo) {
   EXPECT_EQ(story_.Begin(odd_, "k", 1, "other").kind, Answer::Kind::kExecute);
 }
 
+// It was taken for the leader when it was started again, and says so before anybody else leads.
+TEST_F(NewRule, IsNotInForceBecauseTheFormerLeaderWasStartedWithItToo) {
+  const std::string leader = story_.Leader();
+  const auto follows = [&] {
+    return story_.Status(odd_).leader == story_.cluster.Member(leader) &&
+           story_.Group(odd_).RulesDiffer();
+  };
+  story_.cluster.Heal();
+  ASSERT_TRUE(story_.cluster.time().RunUntil(follows, 5000));
+  story_.cluster.Pause(odd_);
+  story_.cluster.Crash(leader);
+  StrictMessage said;
+  story_.cluster.network().on_deliver = [&](const std::string& from, const std::string& to,
+                                            const std::string& message) {
+    if (from == leader && to != odd_ && message[0] == '\0') said.ParseFromString(message.substr(1));
+  };
+  story_.cluster.SetStrictRoutes(leader, {{{"acme", "*"}, {"dev", "*"}, {"new", "*"}}});
+  story_.cluster.Restart(leader);
+  ASSERT_TRUE(story_.cluster.time().RunUntil([&] { return said.rules() != 0; }, 5000));
+  story_.cluster.network().on_deliver = {};
+  story_.cluster.Partition({odd_}, {story_.Others(odd_)[0], story_.Others(odd_)[1]});
+  story_.cluster.Resume(odd_);
+  ASSERT_TRUE(follows());
+  said.clear_engine();
+  story_.cluster.Heal();
+  SimulatedTransport(story_.cluster.network(), leader, story_.cluster.time())
+      .Send(odd_, '\0' + said.SerializeAsString());
+  story_.Run(20);
+  EXPECT_TRUE(follows());
+  ExpectRefused(story_.Begin(odd_, "k", 1, "other"));
+}
+
 // At the second start the rules are those of the last one.
 TEST_F(NewRule, WhoAskedBeforeTheLeaderIsHeardIsRefusedWhenItIs) {
   story_.cluster.Crash(odd_);
