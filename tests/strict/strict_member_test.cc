@@ -295,9 +295,11 @@ TEST_F(NewRule, IsNotInForceBecauseTheFormerLeaderWasStartedWithItToo) {
                                             const std::string& message) {
     if (from == leader && to != odd_ && message[0] == '\0') said.ParseFromString(message.substr(1));
   };
-  story_.cluster.SetStrictRoutes(leader, {{{"acme", "*"}, {"dev", "*"}, {"new", "*"}}});
+  const std::vector<StrictRoute> rules = {{"acme", "*"}, {"dev", "*"}, {"new", "*"}};
+  story_.cluster.SetStrictRoutes(leader, rules);
   story_.cluster.Restart(leader);
-  ASSERT_TRUE(story_.cluster.time().RunUntil([&] { return said.rules() != 0; }, 5000));
+  const auto told = [&] { return said.rules() == StrictRoutes(rules).Digest(); };
+  ASSERT_TRUE(story_.cluster.time().RunUntil(told, 5000));
   story_.cluster.network().on_deliver = {};
   story_.cluster.Partition({odd_}, {story_.Others(odd_)[0], story_.Others(odd_)[1]});
   story_.cluster.Resume(odd_);
@@ -306,7 +308,7 @@ TEST_F(NewRule, IsNotInForceBecauseTheFormerLeaderWasStartedWithItToo) {
   story_.cluster.Heal();
   SimulatedTransport(story_.cluster.network(), leader, story_.cluster.time())
       .Send(odd_, '\0' + said.SerializeAsString());
-  story_.Run(20);
+  story_.Run(100);
   EXPECT_TRUE(follows());
   ExpectRefused(story_.Begin(odd_, "k", 1, "other"));
 }
