@@ -12,15 +12,16 @@
 namespace once {
 
 /// Counts for itself, without the arithmetic of quorum.h:
-///   election quorum  who leads was voted for, in its term, by more than half of the voters
-///   commit quorum    what a leader has decided is on the disks of more than half of the voters
-///   read quorum      a read is confirmed when more than half of the voters have answered its round
-///   leader quorum    a leader has heard more than half of the voters within two election timeouts
-///   first commit     rounds of reads begin, and members change, when the leader's term has
-///   committed one change       members change when the last change is decided caught up        who
-///   is made a voter has the log, but for a few entries, and knows it is a member voters lead who
-///   stands, leads, or is handed leadership is a voter leader duties    only who leads keeps track
-///   of others
+///   - election quorum: who leads was voted for, in its term, by more than half of the voters;
+///   - commit quorum: what a leader has decided is on the disks of more than half of the voters;
+///   - read quorum: a read is confirmed when more than half of the voters have answered its round;
+///   - leader quorum: a leader has heard more than half of the voters within two election timeouts;
+///   - first commit: rounds of reads begin, and members change, when the leader's term has
+///     committed;
+///   - one change: members change when the last change is decided;
+///   - caught up: who is made a voter has the log, but for a few entries, and knows it is a member;
+///   - voters lead: who stands, leads, or is handed leadership is a voter;
+///   - leader duties: only who leads keeps track of others.
 /// It remembers all votes.
 class LeadershipInvariants {
  public:

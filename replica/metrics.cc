@@ -20,7 +20,7 @@ struct EventCounter {
   const char* name;
   const char* help;
 };
-constexpr std::array<EventCounter, 8> kEvents = {{
+constexpr std::array<EventCounter, 9> kEvents = {{
     {"once_claims_total", "Requests that were admitted for execution."},
     {"once_replays_total", "Requests answered from the store."},
     {"once_in_flight_total", "Requests refused because another one with their key is under way."},
@@ -28,6 +28,8 @@ constexpr std::array<EventCounter, 8> kEvents = {{
     {"once_reclaims_total", "Claims taken over after their owner's lease ran out."},
     {"once_retryable_outcomes_total", "Outcomes that leave the key free for a retry."},
     {"once_stale_fences_total", "Settlements refused because another owner has the claim."},
+    {"once_late_successes_total",
+     "Of these, successes of owners that another had taken over from: executed twice."},
     {"once_refused_total", "Requests refused because nothing could be promised or stored."},
 }};
 

@@ -27,7 +27,8 @@ class Metrics {
     kReclaim,    // a lease ran out and another caller took over
     kRetryable,  // an outcome that will not be replayed
     kStaleFence,
-    kRefused,  // 429, 503 or 507 before anything was stored
+    kLateSuccess,  // of an owner that another had taken over from: it was executed twice
+    kRefused,      // 429, 503 or 507 before anything was stored
   };
   void Count(Event event, std::string_view tenant, std::string_view route);
 

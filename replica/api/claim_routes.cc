@@ -377,12 +377,16 @@ void Api::ReleaseClaim(Call& call) {
 }
 
 void Api::SettleWith(Call& call, Command command, int status) {
+  const bool success = command.settle().state() == COMPLETED;
   replica_.Submit(std::move(command),
-                  [this, status, respond = std::move(call.respond), tenant = call.who.tenant,
-                   as_problem = call.as_problem](const Answer& answer) {
+                  [this, status, success, respond = std::move(call.respond),
+                   tenant = call.who.tenant, as_problem = call.as_problem](const Answer& answer) {
                     using Kind = Answer::Kind;
                     if (answer.kind == Kind::kStaleFence)
                       metrics_.Count(Metrics::Event::kStaleFence, tenant, "claims");
+                    // One that had given way is a late completion, which the ledger counts.
+                    if (answer.kind == Kind::kStaleFence && success && answer.winner.empty())
+                      metrics_.Count(Metrics::Event::kLateSuccess, tenant, "claims");
                     if (answer.kind == Kind::kDone && answer.claim.state() == RETRYABLE)
                       metrics_.Count(Metrics::Event::kRetryable, tenant, "claims");
                     if (answer.kind != Kind::kDone && answer.kind != Kind::kReplay)

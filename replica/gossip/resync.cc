@@ -6,6 +6,7 @@
 #include "conflict/probe.h"
 #include "replica/gossip/gossip.h"
 #include "replica/ledger/command.pb.h"
+#include "replica/ledger/run_id.h"
 
 namespace once {
 namespace {
@@ -13,6 +14,7 @@ namespace {
 constexpr std::uint64_t kChangesPerTick =
     2000;  // about: bounds what one interval adds to the journal
 constexpr std::size_t kRunsPerPart = 500;
+constexpr int kPartsPerTick = 20;  // of runs, most of which may be of other homes
 
 }  // namespace
 
@@ -149,6 +151,10 @@ void Gossip::SayRuns(const std::shared_ptr<Retelling>& retelling) {
   retelling->runs_said = page.empty() || MutationOn("keyless-runs-forgotten");
   if (retelling->runs_said) return;
   retelling->last_run = page.back();
+  std::erase_if(page, [code = RegionCode(retelling->home)](const std::string& run_id) {
+    return RunIdMillis(run_id) >= 0 && run_id.substr(10, code.size()) != code;
+  });
+  if (page.empty()) return;
   Command command;
   command.mutable_reassert()->set_region(retelling->home);
   *command.mutable_reassert()->mutable_run_ids() = {page.begin(), page.end()};
@@ -165,7 +171,10 @@ void Gossip::GoOn(const std::shared_ptr<Retelling>& retelling) {
     return KnownUpto(journal_.applied(), journal_.own()) + replica_.tables().unshipped();
   };
   const std::uint64_t enough = said() + kChangesPerTick;
-  while (!retelling->runs_said && !retelling->failed && said() < enough) SayRuns(retelling);
+  for (int parts = 0;
+       parts < kPartsPerTick && !retelling->runs_said && !retelling->failed && said() < enough;
+       ++parts)
+    SayRuns(retelling);
   while (retelling->runs_said && retelling->next_bucket < kBuckets && !retelling->failed &&
          said() < enough) {
     Command command;

@@ -125,6 +125,7 @@ TEST_F(ApiClaim, OW_N_05_AfterTheLeaseOneTakesOverAndTheLateOwnerIsRefused) {
   EXPECT_EQ(Begin("k", R"({"endpoint":"e","request":1})").Text("/outcome/body"), "taker");
   EXPECT_EQ(Metric("once_reclaims_total"), 1);
   EXPECT_EQ(Metric("once_stale_fences_total"), 3);
+  EXPECT_EQ(Metric("once_late_successes_total"), 1) << "a success, no renewal and no release";
 }
 
 TEST_F(ApiClaim, PreferWaitGetsTheSettledAnswer) {
