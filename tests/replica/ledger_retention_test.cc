@@ -457,5 +457,46 @@ TEST(LedgerRetention, ARunIsForgottenWithItsEventsAfterItsRetention) {
   EXPECT_EQ(story.disk().visible().size(), 1u) << "only the head is left";
 }
 
+// One that has ended. An hour later its entry in the index is due.
+std::string EndedRun(LedgerStory& story) {
+  const Answer made = story.Apply(CreateRunUnder("", "delay", 10 * kDayMs));
+  story.Apply(CancelRunUnder("", made.run_id));
+  story.now_ms += kSkewMs;
+  return made.run_id;
+}
+
+TEST(LedgerRetention, ARunIsForgottenLaterWhenRunsAreKeptForLonger) {
+  LedgerOptions options;
+  options.run_retention_ms = kHourMs;
+  LedgerStory story(options);
+  const std::string run_id = EndedRun(story);
+  options.run_retention_ms = 3 * kHourMs;
+  story.RestartWith(options);
+  for (int hour = 1; hour < 3; ++hour) {
+    story.now_ms += kHourMs;
+    story.Apply(ExpireUpTo(100));
+    EXPECT_TRUE(story.tables().FindRun(run_id)) << hour;
+    EXPECT_FALSE(story.tables().Events(run_id, 0, 10).empty());
+  }
+  story.now_ms += kHourMs;
+  story.Apply(ExpireUpTo(100));
+  EXPECT_FALSE(story.tables().FindRun(run_id));
+  story.Flush();
+  EXPECT_EQ(story.disk().visible().size(), 1u) << "only the head is left";
+}
+
+TEST(LedgerRetention, AStrictRunIsForgottenWhenItsEndSaid) {
+  LedgerOptions options;
+  options.run_retention_ms = kHourMs;
+  options.replicated = true;
+  LedgerStory story(options);
+  const std::string run_id = EndedRun(story);
+  options.run_retention_ms = 3 * kHourMs;  // as another leader's terms have it
+  story.RestartWith(options);
+  story.now_ms += kHourMs;
+  story.Apply(ExpireUpTo(100));
+  EXPECT_FALSE(story.tables().FindRun(run_id)) << "as members of an earlier build decide";
+}
+
 }  // namespace
 }  // namespace once
