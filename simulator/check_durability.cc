@@ -81,7 +81,8 @@ Violations CheckDurability(const History& history, const Holdings& holdings, std
   std::map<std::string, std::int64_t> released_ms;
   std::map<std::pair<std::string, std::uint64_t>, std::int64_t> settled_ms;  // by run and fence
   for (const Operation& operation : history.operations) {
-    if (operation.kind != Operation::Kind::kSettle) continue;
+    const bool settles = operation.kind == Operation::Kind::kSettle;
+    if (!settles && !(IsGrant(operation) && IsFinalStatus(operation.status))) continue;
     if (operation.status == 0) released_ms.try_emplace(operation.run_id, operation.invoked_ms);
     settled_ms.try_emplace({operation.run_id, operation.fence}, operation.invoked_ms);
   }

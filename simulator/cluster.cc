@@ -80,11 +80,14 @@ void Cluster::Restart(const std::string& region) {
   if (!JoinGroup(node, config)) {
     Reached("a node refused rules that would move a claim");
     ++refused_rules_;
+    // What the last start wrote may have been lost when it died.
+    const bool last = StrictRoutes(node.routes).AreThoseOf(node.replica->tables());
+    node.other_routes = last ? node.routes : node.former_routes;
     Stop(node);
-    node.other_routes = node.routes;
     return Restart(region);
   }
-  node.routes = config.strict_routes;
+  if (StrictRoutes(config.strict_routes).Digest() != StrictRoutes(node.routes).Digest())
+    node.former_routes = std::exchange(node.routes, config.strict_routes);
   GossipOptions gossip = options_.gossip;
   gossip.region = region;
   gossip.grace_ms = options_.forget_grace_ms;
@@ -115,9 +118,8 @@ bool Cluster::JoinGroup(Node& node, const Config& config) {
   const std::string error =
       node.replica->Join(node.shared->strict(), std::to_string(node.life), config);
   if (!error.empty()) {
-    const bool others =
-        StrictRoutes(config.strict_routes).Digest() != StrictRoutes(node.routes).Digest();
-    Check(others, "rules that stay move no claim");
+    Check(!StrictRoutes(config.strict_routes).AreThoseOf(node.replica->tables()),
+          "rules that stay move no claim");
     return false;
   }
   StrictGroup& group = *node.replica->strict();

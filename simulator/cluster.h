@@ -168,7 +168,8 @@ class Cluster {
     std::uint32_t life = 0;
     std::int64_t wall_offset_ms = 0;
     std::optional<std::vector<StrictRoute>> other_routes;
-    std::vector<StrictRoute> routes;  // of its last start
+    std::vector<StrictRoute> routes;         // of its last start
+    std::vector<StrictRoute> former_routes;  // of the last one with others
     bool failed_to_start = false;
     std::unique_ptr<NodeScheduler> scheduler;
     std::unique_ptr<Metrics> metrics;

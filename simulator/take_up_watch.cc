@@ -25,9 +25,10 @@ std::string ActorOf(const Operation& operation) {
   return "#" + std::to_string(operation.id);
 }
 
-// One that stands still hears its callers, and counts their time, when it goes on.
+// When it asked for the last time: whoever waits asks again at the end of that. A node that stands
+// still hears its callers, and counts their time, when it goes on.
 std::int64_t TakeUpWatch::HeardMillis(const Operation& operation) const {
-  std::int64_t heard_ms = operation.invoked_ms;
+  std::int64_t heard_ms = operation.invoked_ms + operation.wait_ms;
   for (const Fault& fault : history_.faults)
     if (fault.kind == Fault::Kind::kPause && fault.region == operation.region &&
         fault.from_ms <= heard_ms && fault.to_ms >= heard_ms)
@@ -37,8 +38,7 @@ std::int64_t TakeUpWatch::HeardMillis(const Operation& operation) const {
 
 bool TakeUpWatch::IsLate(const Operation& operation, const Claim& claim) const {
   if (!operation.strict) return false;
-  const std::int64_t after_ms =
-      claim.taken_up_ms() - start_wall_ms_ - HeardMillis(operation) - operation.wait_ms;
+  const std::int64_t after_ms = claim.taken_up_ms() - start_wall_ms_ - HeardMillis(operation);
   if (after_ms > kAnswerMs) Reached("a request was taken up after its caller had got its 503");
   if (after_ms <= kAnswerMs + 2 * kSkewBoundMs) return false;
   for (const Fault& fault : history_.faults)
