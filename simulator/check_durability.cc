@@ -58,6 +58,13 @@ bool IsShown(const Operation& operation) {
          !operation.run_id.empty();
 }
 
+// One that nobody saw is one whose caller was answered when it had gone already.
+bool MayHaveGone(const Operation& operation, const Eviction& eviction) {
+  if (operation.invoked_ms > eviction.at_ms) return false;
+  if (eviction.key.empty()) return operation.returned_ms >= eviction.at_ms;
+  return operation.tenant == eviction.tenant && operation.key == eviction.key;
+}
+
 }  // namespace
 
 void NoteLost(const Holdings& left, History& history) {
@@ -68,11 +75,14 @@ void NoteLost(const Holdings& left, History& history) {
       });
 }
 
-void NoteEvicted(const std::string& region, const Slots& left, History& history) {
-  for (Operation& operation : history.operations)
-    if ((IsAcknowledged(operation) || IsReplay(operation) || IsShown(operation)) &&
-        operation.region == region && !ClaimOf(left, operation))
-      operation.lost = true;
+void NoteEvicted(const std::vector<Eviction>& evictions, const Slots& left, History& history) {
+  if (evictions.empty()) return;
+  for (Operation& operation : history.operations) {
+    if (operation.lost || ClaimOf(left, operation)) continue;
+    if (!IsAcknowledged(operation) && !IsReplay(operation) && !IsShown(operation)) continue;
+    operation.lost = std::ranges::any_of(
+        evictions, [&](const Eviction& eviction) { return MayHaveGone(operation, eviction); });
+  }
 }
 
 Violations CheckDurability(const History& history, const Holdings& holdings, std::int64_t now_ms,
