@@ -5,6 +5,7 @@
 #include "simulator/checks.h"
 #include "simulator/oracle.h"
 #include "simulator/story_of_key.h"
+#include "simulator/story_of_run.h"
 
 namespace once {
 namespace {
@@ -79,7 +80,9 @@ void NoteEvicted(const std::vector<Eviction>& evictions, const Slots& left, Hist
   if (evictions.empty()) return;
   for (Operation& operation : history.operations) {
     if (operation.lost || ClaimOf(left, operation)) continue;
-    if (!IsAcknowledged(operation) && !IsReplay(operation) && !IsShown(operation)) continue;
+    const bool kept = IsAcknowledged(operation) || IsReplay(operation) || IsShown(operation) ||
+                      IsRunCommand(operation);
+    if (!kept) continue;
     operation.lost = std::ranges::any_of(
         evictions, [&](const Eviction& eviction) { return MayHaveGone(operation, eviction); });
   }

@@ -53,8 +53,8 @@ void DiskWatch::Look(const std::string& region, const std::vector<std::string>& 
     if (key.starts_with(slots)) Change(region, held, key, batch);
     whole |= key == keys::Head();
   }
-  if (!whole) return;
   CheckGone(region, batch);
+  if (!whole) return;
   if (const std::string beyond = batch.room.AddedBeyond(cluster_.options()); !beyond.empty())
     Say("sizes", region + " let its callers add " + beyond);
   if (const auto head = cluster_.disk(region).Durable(keys::Head())) CheckHead(region, held, *head);
