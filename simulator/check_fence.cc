@@ -9,16 +9,17 @@ namespace {
 // A claim that came back after its directory was lost may have met another one already: then the
 // region has two owners, and each ends its own.
 bool CameBack(const StoryOfKey& story, const Operation& grant) {
-  return std::any_of(story.operations.begin(), story.operations.end(),
-                     [&grant](const Operation* other) {
-                       return IsGrant(*other) && other->run_id == grant.run_id &&
-                              other->region == grant.region && other->life < grant.life;
-                     });
+  return grant.life > 0 && std::any_of(story.operations.begin(), story.operations.end(),
+                                       [&grant](const Operation* other) {
+                                         return other->life < grant.life && IsGrant(*other) &&
+                                                other->run_id == grant.run_id &&
+                                                other->region == grant.region;
+                                       });
 }
 bool WasBegunHere(const StoryOfKey& story, const Operation& settle) {
   for (const Operation* grant : story.operations)
-    if (IsGrant(*grant) && IsSameMemory(*grant, settle) && grant->run_id == settle.run_id &&
-        grant->fence == settle.fence)
+    if (grant->fence == settle.fence && IsGrant(*grant) && IsSameMemory(*grant, settle) &&
+        grant->run_id == settle.run_id)
       return true;
   return false;
 }
@@ -40,9 +41,9 @@ Violations CheckFence(const History& history) {
       // Whoever may execute next has taken over, under the same run or, when that was abandoned,
       // under another.
       for (const Operation* grant : story.operations)
-        if (IsGrant(*grant) && IsSameMemory(*grant, *settle) &&
-            (grant->run_id == settle->run_id || (begun_here && !CameBack(story, *grant))) &&
-            grant->fence > settle->fence && grant->returned_ms < settle->invoked_ms)
+        if (IsGrant(*grant) && IsSameMemory(*grant, *settle) && grant->fence > settle->fence &&
+            grant->returned_ms < settle->invoked_ms &&
+            (grant->run_id == settle->run_id || (begun_here && !CameBack(story, *grant))))
           say(*settle, "was settled under fence " + std::to_string(settle->fence) + " after #" +
                            std::to_string(grant->id) + " had taken over");
     }

@@ -1,17 +1,16 @@
+#include <set>
+
 #include "simulator/checks.h"
 
 namespace once {
 
 Violations CheckShown(const MemoryDisk& disk, const std::string& hash, const Slot& shown) {
-  const MemoryDisk::Contents durable = disk.durable();
-  const auto at = durable.find(keys::Slot(hash));
   Slot kept;
-  if (at != durable.end()) kept.ParseFromString(at->second);
+  if (const auto durable = disk.Durable(keys::Slot(hash))) kept.ParseFromString(*durable);
+  std::set<std::string> claims;
+  for (const Claim& claim : kept.claims()) claims.insert(claim.SerializeAsString());
   for (const Claim& claim : shown.claims()) {
-    bool same = false;
-    for (const Claim& other : kept.claims())
-      same = same || other.SerializeAsString() == claim.SerializeAsString();
-    if (!same)
+    if (claims.count(claim.SerializeAsString()) == 0)
       return {{"shown",
                "run " + claim.run_id() + " of " + shown.tenant() + "/" + shown.key() +
                    " was shown in a state that a crash would take back",

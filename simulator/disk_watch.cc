@@ -11,10 +11,12 @@
 namespace once {
 namespace {
 
+// Claims of a slot are in the order of their ids.
 const Claim* Find(const Slot& slot, const std::string& run_id) {
-  for (const Claim& claim : slot.claims())
-    if (claim.run_id() == run_id) return &claim;
-  return nullptr;
+  const auto at = std::lower_bound(
+      slot.claims().begin(), slot.claims().end(), run_id,
+      [](const Claim& claim, const std::string& wanted) { return claim.run_id() < wanted; });
+  return at != slot.claims().end() && at->run_id() == run_id ? &*at : nullptr;
 }
 
 std::string Where(const std::string& region, const Slot& slot) {

@@ -258,7 +258,7 @@ void DrawStrict(Random& random, RunOptions& options) {
 void DrawBounds(Random& random, RunOptions& options) {
   ClusterOptions& cluster = options.cluster;
   const std::uint64_t keys = options.workload.keys;
-  if (random.OneIn(60)) options.workload.give_back_times = kSlotClaimsMax + 20;
+  if (random.OneIn(160)) options.workload.give_back_times = kSlotClaimsMax + 20;
   const bool alone = !options.strict && random.OneIn(16);
   if (alone) {
     cluster.regions = {"us"};

@@ -25,20 +25,24 @@ std::string ActorOf(const Operation& operation) {
   return "#" + std::to_string(operation.id);
 }
 
-// When it asked for the last time: whoever waits asks again at the end of that. A node that stands
-// still hears its callers, and counts their time, when it goes on.
-std::int64_t TakeUpWatch::HeardMillis(const Operation& operation) const {
-  std::int64_t heard_ms = operation.invoked_ms + operation.wait_ms;
+// A node that stands still hears its callers, and counts their time, when it goes on.
+std::int64_t TakeUpWatch::AwakeMillis(const std::string& region, std::int64_t at_ms) const {
   for (const Fault& fault : history_.faults)
-    if (fault.kind == Fault::Kind::kPause && fault.region == operation.region &&
-        fault.from_ms <= heard_ms && fault.to_ms >= heard_ms)
-      heard_ms = fault.to_ms;
-  return heard_ms;
+    if (fault.kind == Fault::Kind::kPause && fault.region == region && fault.from_ms <= at_ms &&
+        fault.to_ms >= at_ms)
+      at_ms = fault.to_ms;
+  return at_ms;
+}
+
+// Whoever waits asks for the last time when the wait is over.
+std::int64_t TakeUpWatch::AskedMillis(const Operation& operation) const {
+  const std::int64_t heard_ms = AwakeMillis(operation.region, operation.invoked_ms);
+  return AwakeMillis(operation.region, heard_ms + operation.wait_ms);
 }
 
 bool TakeUpWatch::IsLate(const Operation& operation, const Claim& claim) const {
   if (!operation.strict) return false;
-  const std::int64_t after_ms = claim.taken_up_ms() - start_wall_ms_ - HeardMillis(operation);
+  const std::int64_t after_ms = claim.taken_up_ms() - start_wall_ms_ - AskedMillis(operation);
   if (after_ms > kAnswerMs) Reached("a request was taken up after its caller had got its 503");
   if (after_ms <= kAnswerMs + 2 * kSkewBoundMs) return false;
   for (const Fault& fault : history_.faults)

@@ -32,8 +32,10 @@ class TakeUpWatch {
     std::string run_id;
     std::uint64_t fence = 0;
   };
-  /// When its region heard of it.
-  std::int64_t HeardMillis(const Operation& operation) const;
+  /// When the region, which may stand still then, goes on.
+  std::int64_t AwakeMillis(const std::string& region, std::int64_t at_ms) const;
+  /// When its region was last asked by it.
+  std::int64_t AskedMillis(const Operation& operation) const;
   bool IsLate(const Operation& operation, const Claim& claim) const;
 
   const History& history_;
