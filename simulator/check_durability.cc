@@ -48,6 +48,16 @@ bool StandsByAnotherEnd(const History& history, const Operation& operation, cons
                               });
 }
 
+// Another request that the policy let through released it, so long ago that it may be forgotten.
+bool MayHaveGivenWay(const History& history, const Operation& operation, std::int64_t by_ms) {
+  return std::ranges::any_of(history.operations, [&](const Operation& begin) {
+    const bool later = begin.returned_ms < 0 || begin.returned_ms >= operation.invoked_ms;
+    return MayMakeRoom(begin, operation) && begin.region == operation.region &&
+           begin.tenant == operation.tenant && begin.key == operation.key && later &&
+           begin.invoked_ms <= by_ms;
+  });
+}
+
 // What the strict group acknowledged is no single directory's: CheckKept.
 bool IsAcknowledged(const Operation& operation) {
   return !operation.strict && (IsGrant(operation) || IsAcceptedSettle(operation));
@@ -119,9 +129,12 @@ Violations CheckDurability(const History& history, const Holdings& holdings, std
     const std::int64_t end_ms = released != released_ms.end()
                                     ? released->second
                                     : from_ms + static_cast<std::int64_t>(operation.retention_ms);
-    const bool forgotten = !claim && ends && now_ms >= end_ms + grace_ms;
     const std::string lost = Lost(operation, claim);
-    if (!lost.empty() && !forgotten && !StandsByAnotherEnd(history, operation, claim))
+    if (lost.empty() || StandsByAnotherEnd(history, operation, claim)) continue;
+    const bool forgotten =
+        !claim && ((ends && now_ms >= end_ms + grace_ms) ||
+                   MayHaveGivenWay(history, operation, now_ms - grace_ms - kSkewBoundMs));
+    if (!forgotten)
       violations.push_back({"durability", Describe(operation) + " " + lost, operation.returned_ms});
   }
   return violations;
