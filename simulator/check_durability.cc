@@ -5,6 +5,7 @@
 #include "simulator/checks.h"
 #include "simulator/oracle.h"
 #include "simulator/story_of_key.h"
+#include "simulator/story_of_run.h"
 
 namespace once {
 namespace {
@@ -47,6 +48,16 @@ bool StandsByAnotherEnd(const History& history, const Operation& operation, cons
                               });
 }
 
+// Another request that the policy let through released it, so long ago that it may be forgotten.
+bool MayHaveGivenWay(const History& history, const Operation& operation, std::int64_t by_ms) {
+  return std::ranges::any_of(history.operations, [&](const Operation& begin) {
+    const bool later = begin.returned_ms < 0 || begin.returned_ms >= operation.invoked_ms;
+    return MayMakeRoom(begin, operation) && begin.region == operation.region &&
+           begin.tenant == operation.tenant && begin.key == operation.key && later &&
+           begin.invoked_ms <= by_ms;
+  });
+}
+
 // What the strict group acknowledged is no single directory's: CheckKept.
 bool IsAcknowledged(const Operation& operation) {
   return !operation.strict && (IsGrant(operation) || IsAcceptedSettle(operation));
@@ -56,6 +67,13 @@ bool IsAcknowledged(const Operation& operation) {
 bool IsShown(const Operation& operation) {
   return !operation.strict && operation.kind == Operation::Kind::kLookUp && operation.life == 0 &&
          !operation.run_id.empty();
+}
+
+// One that nobody saw is one whose caller was answered when it had gone already.
+bool MayHaveGone(const Operation& operation, const Eviction& eviction) {
+  if (operation.invoked_ms > eviction.at_ms) return false;
+  if (eviction.key.empty()) return operation.returned_ms >= eviction.at_ms;
+  return operation.tenant == eviction.tenant && operation.key == eviction.key;
 }
 
 }  // namespace
@@ -68,11 +86,16 @@ void NoteLost(const Holdings& left, History& history) {
       });
 }
 
-void NoteEvicted(const std::string& region, const Slots& left, History& history) {
-  for (Operation& operation : history.operations)
-    if ((IsAcknowledged(operation) || IsReplay(operation) || IsShown(operation)) &&
-        operation.region == region && !ClaimOf(left, operation))
-      operation.lost = true;
+void NoteEvicted(const std::vector<Eviction>& evictions, const Slots& left, History& history) {
+  if (evictions.empty()) return;
+  for (Operation& operation : history.operations) {
+    if (operation.lost || ClaimOf(left, operation)) continue;
+    const bool kept = IsAcknowledged(operation) || IsReplay(operation) || IsShown(operation) ||
+                      IsRunCommand(operation);
+    if (!kept) continue;
+    operation.lost = std::ranges::any_of(
+        evictions, [&](const Eviction& eviction) { return MayHaveGone(operation, eviction); });
+  }
 }
 
 Violations CheckDurability(const History& history, const Holdings& holdings, std::int64_t now_ms,
@@ -106,9 +129,12 @@ Violations CheckDurability(const History& history, const Holdings& holdings, std
     const std::int64_t end_ms = released != released_ms.end()
                                     ? released->second
                                     : from_ms + static_cast<std::int64_t>(operation.retention_ms);
-    const bool forgotten = !claim && ends && now_ms >= end_ms + grace_ms;
     const std::string lost = Lost(operation, claim);
-    if (!lost.empty() && !forgotten && !StandsByAnotherEnd(history, operation, claim))
+    if (lost.empty() || StandsByAnotherEnd(history, operation, claim)) continue;
+    const bool forgotten =
+        !claim && ((ends && now_ms >= end_ms + grace_ms) ||
+                   MayHaveGivenWay(history, operation, now_ms - grace_ms - kSkewBoundMs));
+    if (!forgotten)
       violations.push_back({"durability", Describe(operation) + " " + lost, operation.returned_ms});
   }
   return violations;

@@ -79,7 +79,8 @@ class RunAnswers {
     std::map<std::pair<std::string, std::string>, const Operation*> first, done;
     for (const Operation* answer : story.calls) {
       // Of another tenant nobody knows the run, nor where it belongs to.
-      if (answer->key.empty() || !IsCarriedOut(*answer) || answer->tenant != story.tenant ||
+      if (answer->key.empty() || answer->lost || !IsCarriedOut(*answer) ||
+          answer->tenant != story.tenant ||
           MayHaveForgotten(history_, story.home, answer->returned_ms))
         continue;
       const auto [at, is_new] = first.emplace(std::pair(answer->tenant, answer->key), answer);

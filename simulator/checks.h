@@ -75,8 +75,14 @@ Violations CheckOtherClock(const History& history);
 /// Strict mode: what was acknowledged is in the end in every region's state until it is over.
 Violations CheckKept(Cluster& cluster, const History& history, std::int64_t now_ms);
 
-/// After the region evicted slots: marks what was acknowledged and went with them.
-void NoteEvicted(const std::string& region, const Slots& left, History& history);
+/// A slot that went as there was no room.
+struct Eviction {
+  std::string tenant;
+  std::string key;  // empty: it came and went between two syncs
+  std::int64_t at_ms = 0;
+};
+/// Marks what a region that stands alone had acknowledged, of what went with these slots.
+void NoteEvicted(const std::vector<Eviction>& evictions, const Slots& left, History& history);
 /// After a directory was replaced: marks what was acknowledged and is in none of those left. One
 /// that had been set aside may bring something back.
 void NoteLost(const Holdings& left, History& history);
@@ -101,8 +107,12 @@ Violations CheckRecords(Cluster& cluster, const Holdings& holdings);
 Violations CheckCounters(Cluster& cluster, const std::string& region, bool in_the_end = true);
 /// Whoever succeeded after its claim had given way, and was told so, is listed everywhere.
 Violations CheckLateCompletions(Cluster& cluster, const History& history);
-/// What has been over for the grace is gone from the disk, the memory and the index.
+/// What has been over for the grace is gone from the disk, the memory and the index; of the strict
+/// ledger, which knows no grace, when it is over.
 Violations CheckForgotten(Cluster& cluster);
+/// The same of runs that ended as long ago as runs are kept, with their events and tokens. Those
+/// that are left are indexed.
+Violations CheckRunsForgotten(Cluster& cluster);
 /// Nothing is left to say: journals are empty, every frame is acknowledged, no peer was refused
 /// but those that `started_ahead`, and all by those that `started_behind`.
 Violations CheckDrained(Cluster& cluster, const std::set<std::string>& started_ahead,
@@ -136,7 +146,9 @@ Violations CheckRunProgress(const RunHoldings& holdings, std::int64_t now_ms);
 /// A copy of the region's directory does not start, under its own name or another's.
 Violations CheckClone(const Cluster& cluster, const std::string& region);
 
-/// At any time: a store does not grow beyond its size bound by what callers ask of it.
+/// At any time: a store does not grow beyond its bound of slots by what callers ask of it. (Best
+/// effort with several regions, and bytes, are asked where something is added: disk_watch.h,
+/// strict_room_watch.h.)
 Violations CheckSizes(Cluster& cluster);
 /// Nobody was refused for want of room where there was some, and no slot grew beyond what a region
 /// may add to it.

@@ -24,7 +24,10 @@ std::string Seal(const std::string& origin, const std::string& bytes) {
 }  // namespace
 
 Cluster::Cluster(ClusterOptions options)
-    : options_(std::move(options)), random_(options_.seed), network_(time_, random_) {
+    : options_(std::move(options)),
+      random_(options_.seed),
+      retentions_(options_.seed ^ 0x6b65'6570'2072'756eu),
+      network_(time_, random_) {
   for (const std::string& region : options_.regions) {
     nodes_[region].directory = NewDirectory(region, {});
     Restart(region);
@@ -46,6 +49,16 @@ void Cluster::Stop(Node& node) {
   node.scheduler.reset();
 }
 
+std::uint64_t Cluster::DrawRunRetention(Node& node) {
+  std::uint64_t retention_ms = options_.run_retention_ms;
+  if (options_.run_retention_raised_ms > 0 && retentions_.OneIn(2))
+    retention_ms = options_.run_retention_raised_ms;
+  const std::uint64_t before_ms = std::exchange(node.run_retention_ms, retention_ms);
+  if (before_ms > 0 && retention_ms > before_ms)
+    Reached("a node was started to keep runs for longer than last time");
+  return retention_ms;
+}
+
 void Cluster::Restart(const std::string& region) {
   Node& node = nodes_.at(region);
   Check(!node.replica, "a region is started once");
@@ -64,7 +77,7 @@ void Cluster::Restart(const std::string& region) {
   config.region = region;
   config.lease_ms = options_.lease_ms;
   config.route_retention_ms = options_.retention_ms;
-  config.run_retention_ms = options_.run_retention_ms;
+  config.run_retention_ms = DrawRunRetention(node);
   config.forget_grace_ms = options_.forget_grace_ms;
   config.hot_bytes_max = options_.hot_bytes_max;
   config.slots_max = options_.slots_max;
@@ -123,8 +136,10 @@ bool Cluster::JoinGroup(Node& node, const Config& config) {
     return false;
   }
   StrictGroup& group = *node.replica->strict();
-  group.on_applied = [this, &group, product = std::move(group.on_applied)](const Answer& answer) {
+  group.on_applied = [this, &group, region = config.region,
+                      product = std::move(group.on_applied)](const Answer& answer) {
     product(answer);
+    if (on_answered) on_answered(region, answer);
     const bool done = answer.kind == Answer::Kind::kExecute || answer.kind == Answer::Kind::kDone;
     if (!on_applied || !done || answer.hash.empty()) return;
     if (const Slot* const slot = group.tables().FindSlot(answer.hash))
@@ -226,12 +241,8 @@ void Cluster::Submit(const std::string& region, Command command, Replica::Done d
                      std::int64_t wait_ms) {
   Node& node = nodes_.at(region);
   Check(node.replica != nullptr, "only a region that is up hears callers");
-  const auto heard = [this, region, done = std::move(done)](const Answer& answer) {
-    if (answer.evicted > 0 && on_evicted) on_evicted(region);
-    done(answer);
-  };
-  node.scheduler->Post([&node, command = std::move(command), heard, wait_ms] {
-    node.replica->SubmitOrWait(command, wait_ms, heard);
+  node.scheduler->Post([&node, command = std::move(command), done = std::move(done), wait_ms] {
+    node.replica->SubmitOrWait(command, wait_ms, done);
   });
 }
 

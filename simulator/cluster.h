@@ -2,6 +2,7 @@
 // network and disk. Random runs and handwritten stories share it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -30,6 +31,7 @@ struct ClusterOptions {
   std::uint64_t retention_ms = 24ull * 3600 * 1000;
   std::uint64_t lease_ms = 2000;
   std::uint64_t run_retention_ms = Config().run_retention_ms;
+  std::uint64_t run_retention_raised_ms = 0;  // not 0: every start takes this one or the other
   std::int64_t forget_grace_ms = 7ll * 24 * 3600 * 1000;
   std::size_t hot_bytes_max = Config().hot_bytes_max;
   std::uint64_t slots_max = Config().slots_max;
@@ -40,6 +42,10 @@ struct ClusterOptions {
   std::uint64_t strict_append_bytes = 256 << 10;
   std::size_t strict_chunk_bytes = 512 << 10;
   GossipOptions gossip;  // region and peers are filled in
+
+  std::uint64_t LongestRunRetention() const {
+    return std::max(run_retention_ms, run_retention_raised_ms);
+  }
 };
 
 class Cluster {
@@ -128,8 +134,8 @@ class Cluster {
   std::function<void(const std::string& region)> on_restart;
   /// Called whenever a region that is up has done something.
   std::function<void(const std::string& region)> on_step;
-  /// Called when a region has evicted slots, and that is on its disk.
-  std::function<void(const std::string& region)> on_evicted;
+  /// Called with what a region's strict ledger has just answered, whoever asked.
+  std::function<void(const std::string& region, const Answer& answer)> on_answered;
   /// Called with a claim that a region's strict ledger has just taken up, or settled.
   std::function<void(const Claim& claim)> on_applied;
   /// Called when a directory has been replaced.
@@ -170,6 +176,7 @@ class Cluster {
     std::optional<std::vector<StrictRoute>> other_routes;
     std::vector<StrictRoute> routes;         // of its last start
     std::vector<StrictRoute> former_routes;  // of the last one with others
+    std::uint64_t run_retention_ms = 0;      // of its last start
     bool failed_to_start = false;
     std::unique_ptr<NodeScheduler> scheduler;
     std::unique_ptr<Metrics> metrics;
@@ -181,6 +188,8 @@ class Cluster {
     std::unique_ptr<Gossip> gossip;
   };
   void Stop(Node& node);
+  /// For its next start.
+  std::uint64_t DrawRunRetention(Node& node);
   /// A directory that was made, or adopted, by the region.
   Directory NewDirectory(const std::string& region, MemoryDisk::Contents contents);
   void Replaced(const std::string& region);
@@ -190,6 +199,7 @@ class Cluster {
 
   ClusterOptions options_;
   Random random_;
+  Random retentions_;  // of its own: all else is drawn as without it
   VirtualScheduler time_;
   Network network_;
   std::map<std::string, Node> nodes_;

@@ -25,8 +25,13 @@ std::string Where(const std::string& region, const Slot& slot) {
 
 }  // namespace
 
-DiskWatch::DiskWatch(Cluster& cluster, Keep keep) : cluster_(cluster), keep_(std::move(keep)) {
+DiskWatch::DiskWatch(Cluster& cluster, Keep keep)
+    : cluster_(cluster), keep_(std::move(keep)), start_us_(cluster.time().MonotonicMicros()) {
   for (const std::string& region : cluster_.regions()) Follow(region);
+}
+
+std::int64_t DiskWatch::NowMillis() const {
+  return (cluster_.time().MonotonicMicros() - start_us_) / 1000;
 }
 
 void DiskWatch::Follow(const std::string& region) {
@@ -43,17 +48,22 @@ void DiskWatch::Follow(const std::string& region) {
 
 void DiskWatch::Look(const std::string& region, const std::vector<std::string>& keys) {
   Held& held = held_[region];
+  Batch batch{RoomOfSync(held.slots.size(), held.bytes), {}};
   const std::string slots = keys::Slot("");
-  bool batch = false;
+  bool whole = false;
   for (const std::string& key : keys) {
-    if (key.starts_with(slots)) Change(region, held, key);
-    batch |= key == keys::Head();
+    if (key.starts_with(slots)) Change(region, held, key, batch);
+    whole |= key == keys::Head();
   }
-  if (!batch) return;
+  CheckGone(region, batch);
+  if (!whole) return;
+  if (const std::string beyond = batch.room.AddedBeyond(cluster_.options()); !beyond.empty())
+    Say("sizes", region + " let its callers add " + beyond);
   if (const auto head = cluster_.disk(region).Durable(keys::Head())) CheckHead(region, held, *head);
 }
 
-void DiskWatch::Change(const std::string& region, Held& held, const std::string& key) {
+void DiskWatch::Change(const std::string& region, Held& held, const std::string& key,
+                       Batch& batch) {
   const auto bytes = cluster_.disk(region).Durable(key);
   Stored& stored = held.slots[key];
   if (bytes && stored.bytes == *bytes) return;
@@ -62,19 +72,39 @@ void DiskWatch::Change(const std::string& region, Held& held, const std::string&
   stored.bytes = bytes.value_or("");
   Check(stored.slot.ParseFromString(stored.bytes), "a slot on disk parses");
   const Slot& slot = stored.slot;
+  bool admitted = false;
   for (const Claim& claim : slot.claims()) {
     const Claim* const was = Find(before, claim.run_id());
     if (was && was->fence() == claim.fence()) continue;
     held.heard.insert(claim.run_id());
     const bool fresh = known_.emplace(claim.run_id(), claim.fence()).second;
     if (claim.region() != region) continue;
+    admitted |= fresh && !was && !held.fence.contains(claim.run_id());
     if (fresh) CheckGrant(region, held, before, slot, claim);
     std::uint64_t& fence = held.fence[claim.run_id()];
     fence = std::max(fence, claim.fence());
   }
-  for (const Claim& claim : before.claims())
-    if (!Find(slot, claim.run_id())) CheckForgotten(region, before, claim);
+  batch.room.Change(before, slot, admitted);
+  if (std::ranges::none_of(before.claims(),
+                           [&](const Claim& was) { return Find(slot, was.run_id()); })) {
+    if (before.claims_size() > 0 || !bytes) batch.gone.push_back(before);
+  } else {
+    for (const Claim& claim : before.claims())
+      if (!Find(slot, claim.run_id())) CheckForgotten(region, before, claim);
+  }
   if (!bytes) held.slots.erase(key);
+}
+
+// What is over goes whenever expiry comes round; anything else where there was no room.
+void DiskWatch::CheckGone(const std::string& region, const Batch& batch) {
+  const bool evicts =
+      cluster_.options().evict_oldest && batch.room.MayHaveBeenFull(cluster_.options());
+  for (const Slot& slot : batch.gone) {
+    if (evicts)
+      evictions_.push_back({slot.tenant(), slot.key(), NowMillis()});
+    else
+      for (const Claim& claim : slot.claims()) CheckForgotten(region, slot, claim);
+  }
 }
 
 // By the region's own clock, which stamped the grant. What it heard together with the grant may
@@ -103,7 +133,6 @@ void DiskWatch::CheckGrant(const std::string& region, Held& held, const Slot& be
 }
 
 void DiskWatch::CheckForgotten(const std::string& region, const Slot& before, const Claim& claim) {
-  if (cluster_.options().evict_oldest) return;
   const auto bytes = cluster_.disk(region).Durable(keys::Head());
   Head head;
   Check(bytes && head.ParseFromString(*bytes), "a head on disk parses");

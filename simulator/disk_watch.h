@@ -1,6 +1,7 @@
 // Follows what the disks of all regions durably hold of best-effort slots, at every sync: who was
-// let execute beside a claim that the region had heard of, under which fence, what was forgotten,
-// and whether the numbers of the head are those of the store.
+// let execute beside a claim that the region had heard of, under which fence, what was forgotten or
+// evicted, whether there was room for what was let in, and whether the numbers of the head are
+// those of the store.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +16,7 @@
 
 #include "simulator/checks.h"
 #include "simulator/cluster.h"
+#include "simulator/room_of_sync.h"
 
 namespace once {
 
@@ -27,6 +29,8 @@ class DiskWatch {
 
   /// The region has another directory now.
   void Follow(const std::string& region);
+  /// What went before its time, in a region that may do that when its store is at its bound.
+  const std::vector<Eviction>& evictions() const { return evictions_; }
 
  private:
   struct Stored {
@@ -40,8 +44,14 @@ class DiskWatch {
         fence;                // of its own runs, the highest in this directory
     std::uint64_t bytes = 0;  // of all slots
   };
+  struct Batch {
+    RoomOfSync room;
+    std::vector<Slot> gone;  // as they were; without claims: nobody saw it
+  };
+  std::int64_t NowMillis() const;
   void Look(const std::string& region, const std::vector<std::string>& keys);
-  void Change(const std::string& region, Held& held, const std::string& key);
+  void Change(const std::string& region, Held& held, const std::string& key, Batch& batch);
+  void CheckGone(const std::string& region, const Batch& batch);
   /// `claim` of the region is in `after` under a fence that nobody had seen.
   void CheckGrant(const std::string& region, Held& held, const Slot& before, const Slot& after,
                   const Claim& claim);
@@ -51,7 +61,9 @@ class DiskWatch {
 
   Cluster& cluster_;
   const Keep keep_;
-  std::map<std::string, Held> held_;                       // by region
+  const std::int64_t start_us_;
+  std::map<std::string, Held> held_;  // by region
+  std::vector<Eviction> evictions_;
   std::set<std::pair<std::string, std::uint64_t>> known_;  // (run, fence) on any disk, ever
 };
 

@@ -52,6 +52,7 @@ constexpr Probe kProbes[] = {
     {"a read waited, and others changed meanwhile what it shows", true, true},
     {"a run was forgotten", true, true},
     {"a run had another end when its first was to be forgotten", true, false},
+    {"a node was started to keep runs for longer than last time", true, true},
     // Losers, and homes that lost their directory.
     {"a loser had completed before it was cancelled", true, true},
     {"a loser was waiting for an approval", true, true},

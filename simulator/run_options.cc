@@ -209,6 +209,11 @@ void DrawRuns(RunOptions& options, bool for_scenario) {
   options.cluster.run_retention_ms = static_cast<std::uint64_t>(Between(random, 2000, 15'000));
   options.cluster.forget_grace_ms = Between(random, 0, 5000);
   options.workload.never_expire_percent = 0;
+  Random raises(options.seed ^ 0x7261'6973'6520'6974u);
+  if (raises.OneIn(2))
+    options.cluster.run_retention_raised_ms =
+        options.cluster.run_retention_ms +
+        static_cast<std::uint64_t>(Between(raises, 2000, 10'000));
 }
 
 void DrawStrict(Random& random, RunOptions& options) {
@@ -415,6 +420,7 @@ std::vector<std::pair<std::string, std::string>> Describe(const RunOptions& opti
   say("webhooks", options.run_callers.webhooks);
   if (options.cluster.run_retention_ms != standard.run_retention_ms)
     say("run_retention_ms", options.cluster.run_retention_ms);
+  say("run_retention_raised_ms", options.cluster.run_retention_raised_ms);
   if (options.cluster.forget_grace_ms != standard.forget_grace_ms)
     say("forget_grace_ms", options.cluster.forget_grace_ms);
   say("lease_ms", options.workload.lease_ms);

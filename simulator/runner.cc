@@ -14,6 +14,7 @@
 #include "simulator/oracle.h"
 #include "simulator/rules_faults.h"
 #include "simulator/run_callers.h"
+#include "simulator/strict_room_watch.h"
 #include "simulator/take_up_watch.h"
 #include "simulator/trace.h"
 #include "simulator/workload.h"
@@ -51,6 +52,7 @@ class Simulation {
         faults_(cluster_, keeper_, options.faults, options.seed * 5 + 2, history_),
         watch_(cluster_, faults_, kWatchMs),
         disks_(cluster_, [this](Violations found) { Keep(std::move(found)); }),
+        strict_room_(cluster_),
         take_ups_(history_, start_wall_ms_),
         movers_(cluster_, ForMovingTenant(options.workload), options.seed * 11 + 4, history_) {
     history_.seed = options.seed;
@@ -67,21 +69,18 @@ class Simulation {
     cluster_.on_restart = [this](const std::string& region) {
       history_.starts.push_back({region, cluster_.life(region), Elapsed()});
       ListenToLag(region);
-      if (options_.cluster.evict_oldest) cluster_.on_evicted(region);
       if (group_) group_->Restarted(region);
       // With another directory it must be told first; in the end it must have been.
       if (!cluster_.HasFailedToStart(region)) Keep(CheckCounters(cluster_, region, false));
-      if (cluster_.life(region) == 0)
-        Keep(CheckDurability(history_, {{region, ReadSlots(cluster_.disk(region).visible())}},
-                             Elapsed(), options_.cluster.forget_grace_ms));
+      if (cluster_.life(region) == 0) LookAtAcknowledged(region);
     };
     cluster_.on_replaced = [this](const std::string& region) {
       NoteLost(ReadDurable(cluster_), history_);
       watch_.Excuse(region);
       disks_.Follow(region);
     };
-    cluster_.on_evicted = [this](const std::string& region) {
-      NoteEvicted(region, ReadSlots(cluster_.disk(region).visible()), history_);
+    cluster_.on_answered = [this](const std::string& region, const Answer& answer) {
+      Keep(strict_room_.Look(region, answer));
     };
     cluster_.on_applied = [this](const Claim& claim) { Keep(take_ups_.Look(claim, Elapsed())); };
     for (const std::string& region : cluster_.regions()) ListenToLag(region);
@@ -123,6 +122,12 @@ class Simulation {
 
  private:
   std::int64_t Elapsed() { return cluster_.time().MonotonicMicros() / 1000 - 1000; }
+
+  void LookAtAcknowledged(const std::string& region) {
+    const Holdings held = {{region, ReadSlots(cluster_.disk(region).visible())}};
+    NoteEvicted(disks_.evictions(), held.at(region), history_);
+    Keep(CheckDurability(history_, held, Elapsed(), options_.cluster.forget_grace_ms));
+  }
 
   bool Quiet() {
     if (faults_.changing_rules() || !cluster_.Converged()) return false;
@@ -196,6 +201,8 @@ class Simulation {
     for (const auto& [region, slots] : holdings_)
       for (const auto& [key, slot] : slots)
         for (const Claim& claim : slot.claims()) Keep(take_ups_.Look(claim, Elapsed()));
+    if (options_.cluster.evict_oldest)
+      NoteEvicted(disks_.evictions(), holdings_.begin()->second, history_);
     ExcuseUntold(history_);
     Keep(CheckHistory(history_));
     Keep(CheckBlocked(history_));
@@ -235,6 +242,7 @@ class Simulation {
     Keep(CheckRunEvents(runs));
     Keep(CheckRunRecords(runs, now_ms, retention_ms));
     Keep(CheckRunProgress(runs, now_ms));
+    Keep(CheckRunsForgotten(cluster_));
   }
 
   // Until something is found: it would be found again each time.
@@ -370,6 +378,7 @@ class Simulation {
   Faults faults_;
   LinkWatch watch_;
   DiskWatch disks_;
+  StrictRoomWatch strict_room_;
   TakeUpWatch take_ups_;
   Workload movers_;                                       // of the tenant whose mode changes
   std::optional<GroupWatch> group_;                       // in a world with a strict group

@@ -74,19 +74,26 @@ void Ledger::ExpireSlots(const Stamp& stamp, std::uint32_t limit, Answer& answer
   if (due.size() >= limit) answer.more = true;
 }
 
+bool Ledger::MayForget(const Run& run, const Stamp& stamp) {
+  // One that goes on gets another entry when it ends.
+  if (!IsTerminal(run.status()) && !MutationOn("live-run-expires")) return false;
+  const std::int64_t end_ms = RetainedUntil(run.updated_ms(), options_.run_retention_ms);
+  if (end_ms <= HorizonMs(stamp)) return true;
+  Reached("a run had another end when its first was to be forgotten");
+  if (end_ms != kNeverMs && !MutationOn("run-index-entry-lost"))
+    tables_.expiry().Put(keys::Expiring::kRun, end_ms, run.run_id());
+  return false;
+}
+
 void Ledger::ExpireRuns(const Stamp& stamp, std::uint32_t limit, Answer& answer) {
   const auto due = tables_.expiry().Take(keys::Expiring::kRun, HorizonMs(stamp), limit);
   for (const ExpiryIndex::Due& each : due) {
-    const auto run = tables_.FindRun(each.id);
-    if (!run) continue;
-    // It was cancelled since, as it lost, or goes on: the entry is of an end that is none any more.
-    const bool ended = IsTerminal(run->status()) || MutationOn("live-run-expires");
-    if (!ended || RetainedUntil(run->updated_ms(), options_.run_retention_ms) > HorizonMs(stamp)) {
-      Reached("a run had another end when its first was to be forgotten");
-      continue;
+    // A strict run has one end, and all that apply its log must forget it together.
+    if (const auto run = tables_.FindRun(each.id);
+        run && (options_.replicated || MayForget(*run, stamp))) {
+      Reached("a run was forgotten");
+      tables_.EraseRun(*run);
     }
-    Reached("a run was forgotten");
-    tables_.EraseRun(*run);
   }
   if (due.size() >= limit) answer.more = true;
 }
@@ -105,7 +112,8 @@ bool Ledger::IsFull() const {
 }
 
 bool Ledger::IsFullOfBytes() const {
-  return tables_.head().slot_bytes() >= options_.slot_bytes_max;
+  return tables_.head().slot_bytes() >= options_.slot_bytes_max &&
+         !MutationOn("byte-bound-ignored");
 }
 
 bool Ledger::MakeRoom(const Stamp& stamp, Answer& answer) {

@@ -122,6 +122,9 @@ class Ledger {
   std::int64_t HorizonMs(const Stamp& stamp) const;
   void ExpireSlots(const Stamp& stamp, std::uint32_t limit, Answer& answer);
   void ExpireSlot(const ExpiryIndex::Due& due, std::int64_t now_ms, Answer& answer);
+  /// Best-effort: the run was entered in the index until now. False: it is to stay, as it was
+  /// cancelled since because it lost, or as runs are kept for longer now; it is entered anew.
+  bool MayForget(const Run& run, const Stamp& stamp);
   void ExpireRuns(const Stamp& stamp, std::uint32_t limit, Answer& answer);
 
   Tables& tables_;

@@ -102,6 +102,10 @@ void Ledger::MergeRunChange(const Change& change, const Stamp& stamp, Answer& an
   const Run& theirs = change.run();
   const auto mine = tables_.FindRun(theirs.run_id());
   if (mine && !StandsOver(theirs, *mine)) return;
+  // Its home asked twice, in two lives: no record would lead to the other token any more.
+  if (mine && !mine->interrupt_token().empty() &&
+      mine->interrupt_token() != theirs.interrupt_token())
+    tables_.EraseInterrupt(mine->interrupt_token());
   tables_.PutRun(theirs);
   if (theirs.region() == options_.region) tables_.ShipRun(theirs.run_id());
   if (theirs.region() == options_.region && !IsTerminal(theirs.status())) {

@@ -56,6 +56,8 @@ constexpr Seeded kSeeded[] = {
     {"nobody-woken", false, "waiting"},
     {"policies-forgotten", false, "policies"},
     {"one-slot-too-many", false, "sizes"},
+    {"byte-bound-ignored", false, "sizes"},
+    {"byte-bound-ignored", true, "sizes"},
     {"worked-on-evicted", false},
     {"slots-without-bound", false, "sizes"},
     {"open-batch-read", false, "shown"},
@@ -103,6 +105,7 @@ constexpr Seeded kSeeded[] = {
     {"token-not-indexed", false, "run-records"},
     {"live-run-expires", false, "run-records"},
     {"returned-run-not-resumed", false, "run-progress"},
+    {"run-index-entry-lost", false, "run-forgetting"},
     {"long-runs-forgotten", true, "run-progress"},
     // Of the Raft core.
     {"old-term-commit", true},

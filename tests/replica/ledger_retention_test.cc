@@ -437,25 +437,5 @@ TEST(LedgerRetention, ALeaseRestartsInFullAlsoAfterADowntimeBeyondItsRetention) 
   }
 }
 
-TEST(LedgerRetention, ARunIsForgottenWithItsEventsAfterItsRetention) {
-  LedgerOptions options;
-  options.run_retention_ms = kHourMs;
-  LedgerStory story(options);
-  const Answer made = story.Apply(CreateRunUnder("", "delay", 10 * kDayMs));
-  story.now_ms += 2 * kHourMs;
-  story.Apply(ExpireUpTo(100));
-  ASSERT_TRUE(story.tables().FindRun(made.run_id)) << "it has not ended";
-  story.Apply(CancelRunUnder("", made.run_id));
-  story.now_ms += kHourMs + kSkewMs - 1;
-  story.Apply(ExpireUpTo(100));
-  EXPECT_TRUE(story.tables().FindRun(made.run_id));
-  story.now_ms += 1;
-  story.Apply(ExpireUpTo(100));
-  EXPECT_FALSE(story.tables().FindRun(made.run_id));
-  EXPECT_TRUE(story.tables().Events(made.run_id, 0, 10).empty());
-  story.Flush();
-  EXPECT_EQ(story.disk().visible().size(), 1u) << "only the head is left";
-}
-
 }  // namespace
 }  // namespace once

@@ -148,6 +148,13 @@ class LedgerStory {
     Boot();
   }
 
+  /// The same with another configuration.
+  void RestartWith(LedgerOptions options) {
+    options_ = std::move(options);
+    if (options_.region.empty()) options_.region = "eu";
+    Restart();
+  }
+
   Tables& tables() { return *tables_; }
   MemoryDisk& disk() { return disk_; }
   const LedgerOptions& options() const { return options_; }

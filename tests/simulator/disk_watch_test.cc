@@ -19,6 +19,7 @@ ClusterOptions ShortLived() {
 
 class Disks : public testing::Test {
  protected:
+  explicit Disks(const ClusterOptions& options = ShortLived()) : story_(options) {}
   std::string Said() {
     std::string said;
     for (const Violation& violation : std::exchange(found_, {}))
@@ -60,7 +61,7 @@ class Disks : public testing::Test {
     Write("us", KeyOf(name), slot.SerializeAsString());
   }
 
-  Story story_{ShortLived()};
+  Story story_;
   Violations found_;
   DiskWatch watch_{story_.cluster, [this](const Violations& found) {
                      found_.insert(found_.end(), found.begin(), found.end());
@@ -167,6 +168,107 @@ TEST_F(Disks, WhatIsOverAndStaysIsFound) {
   EXPECT_TRUE(said.starts_with("eu keeps acme/k2, which might have gone ")) << said;
   EXPECT_NE(said.find("eu would not find acme/k2 when it is over\n"), std::string::npos) << said;
   EXPECT_NE(said.find("eu indexes 0 slots and has 1\n"), std::string::npos) << said;
+}
+
+ClusterOptions TwoSlots() {
+  ClusterOptions options;
+  options.regions = {"us"};
+  options.slots_max = 2;
+  options.forget_grace_ms = 0;
+  options.evict_oldest = true;
+  return options;
+}
+
+class FullDisks : public Disks {
+ protected:
+  FullDisks() : Disks(TwoSlots()) {
+    for (const char* key : {"k1", "k2", "k3"}) {
+      story_.Claim("us", key);
+      story_.Run(100);
+    }
+  }
+  /// A slot that us wrote by itself.
+  std::string SlotOf(const std::string& name) {
+    Slot slot = Read("us", "k3");
+    slot.set_key(name);
+    slot.mutable_claims(0)->set_run_id("R-" + name);
+    return slot.SerializeAsString();
+  }
+};
+
+TEST_F(FullDisks, WhatAFullStoreLetsGoIsAnEviction) {
+  EXPECT_EQ(Said(), "");
+  ASSERT_EQ(watch_.evictions().size(), 1u);
+  EXPECT_EQ(watch_.evictions()[0].key, "k1");
+}
+
+TEST_F(FullDisks, WhatGoesWhileNothingIsAddedIsNone) {
+  story_.cluster.Crash("us");
+  Write("us", KeyOf("k2"), std::nullopt);
+  const std::string said = Said();
+  EXPECT_TRUE(said.starts_with("forgetting: us acme/k2 forgot run ")) << said;
+  EXPECT_EQ(watch_.evictions().size(), 1u);
+}
+
+TEST_F(FullDisks, WhatIsAddedWithoutRoomIsFound) {
+  story_.cluster.Crash("us");
+  MemoryStore store(story_.cluster.disk("us"), story_.cluster.time());
+  KvBatch batch;
+  batch.Put(KeyOf("k4"), SlotOf("k4"));
+  batch.Put(keys::Head(), story_.cluster.disk("us").Durable(keys::Head()).value());
+  store.Write(std::move(batch));
+  store.Sync([](KvStatus) {});
+  story_.Run(1);
+  const std::string said = Said();
+  EXPECT_TRUE(
+      said.starts_with("sizes: us let its callers add 1 slots beside 2 where 2 are allowed\n"))
+      << said;
+}
+
+Slot OneClaim(const std::string& region, const std::string& run_id, std::size_t bytes) {
+  Slot slot;
+  slot.set_key(std::string(bytes, 'k'));
+  slot.add_claims()->set_run_id(run_id);
+  slot.mutable_claims(0)->set_region(region);
+  return slot;
+}
+
+TEST(RoomOfSync, WhatOthersAdmittedIsKeptBesides) {
+  const ClusterOptions bounds = TwoSlots();
+  RoomOfSync others(2, 100);
+  others.Change({}, OneClaim("eu", "A", 9), false);
+  EXPECT_EQ(others.AddedBeyond(bounds), "");
+  RoomOfSync both = others;
+  both.Change({}, OneClaim("us", "B", 9), true);
+  EXPECT_EQ(both.AddedBeyond(bounds), "1 slots beside 2 where 2 are allowed");
+}
+
+TEST(RoomOfSync, ASlotThatGoesMakesRoomForAnother) {
+  const ClusterOptions bounds = TwoSlots();
+  RoomOfSync room(2, 100);
+  EXPECT_FALSE(room.MayHaveBeenFull(bounds));
+  room.Change(OneClaim("us", "A", 9), {}, false);
+  EXPECT_FALSE(room.MayHaveBeenFull(bounds)) << "nothing came";
+  room.Change({}, OneClaim("us", "B", 9), true);
+  EXPECT_TRUE(room.MayHaveBeenFull(bounds));
+  EXPECT_EQ(room.AddedBeyond(bounds), "");
+  RoomOfSync unseen(0, 0);
+  unseen.Change({}, {}, false);
+  EXPECT_TRUE(unseen.MayHaveBeenFull(bounds)) << "so many may have come and gone";
+}
+
+TEST(RoomOfSync, BytesAreBoundedToo) {
+  ClusterOptions bounds;
+  bounds.slot_bytes_max = 100;
+  RoomOfSync room(2, 100);
+  Slot grown = OneClaim("eu", "A", 9);
+  room.Change(grown, grown, false);
+  EXPECT_EQ(room.AddedBeyond(bounds), "");
+  room.Change({}, OneClaim("us", "B", 9), true);
+  EXPECT_EQ(room.AddedBeyond(bounds), "") << "the other one may have been smaller";
+  RoomOfSync full(2, 100);
+  full.Change({}, OneClaim("us", "B", 9), true);
+  EXPECT_EQ(full.AddedBeyond(bounds), "a claim to slots of 100 bytes where 100 are allowed");
 }
 
 TEST_F(Disks, WhatIsNotSyncedIsNotDurable) {
