@@ -196,6 +196,7 @@ class Simulation {
     for (const auto& [region, slots] : holdings_)
       for (const auto& [key, slot] : slots)
         for (const Claim& claim : slot.claims()) Keep(take_ups_.Look(claim, Elapsed()));
+    Keep(take_ups_.Refused());
     ExcuseUntold(history_);
     Keep(CheckHistory(history_));
     Keep(CheckBlocked(history_));

@@ -136,6 +136,7 @@ constexpr Seeded kSeeded[] = {
     {"request-carried-out-twice", true},
     {"requests-kept-over-snapshot", true},
     {"late-request-taken", true, "take-up"},
+    {"sent-forgotten", true, "take-up"},
     {"entropy-of-its-own", true, "equal-states"},
     {"rules-move-claims", true, "other-rules"},
     {"other-rules-admit", true, "other-rules"},

@@ -57,6 +57,18 @@ TEST(TakeUps, LaterThanTheClockBoundAfterThe503AreFound) {
   EXPECT_EQ(look(2, 9000), 0u) << "nobody else gets a 503 for that";
 }
 
+TEST(TakeUps, OfWhoWasToldThatNothingWasDoneAreFound) {
+  Calls calls;
+  calls.Begin(100, 2100, Heard::kUnavailable);
+  TakeUpWatch watch(calls.history, kStartMs);
+  Operation& begin = calls.history.operations[0];
+  EXPECT_TRUE(watch.Look(TakenUp(begin, "A", 1, 150), 200).empty());
+  EXPECT_TRUE(watch.Refused().empty()) << "the outcome was unknown";
+  begin.refused = true;
+  ASSERT_EQ(watch.Refused().size(), 1u);
+  EXPECT_EQ(watch.Refused()[0].checker, "take-up");
+}
+
 TEST(TakeUps, AreOnTimeByTheClockOfWhoAsked) {
   Calls calls;
   const Operation& begin = calls.Begin(100, 2100, Heard::kUnavailable);
