@@ -75,6 +75,12 @@ Violations CheckOtherClock(const History& history);
 /// Strict mode: what was acknowledged is in the end in every region's state until it is over.
 Violations CheckKept(Cluster& cluster, const History& history, std::int64_t now_ms);
 
+/// A node that is well answers about a key within its time, whatever links are cut and whoever else
+/// is down: a strict call by its 503 at the latest, a best-effort one when its own disk has it, and
+/// not with a 503 unless rules change in this world. Not judged: calls during, and just after, any
+/// fault of the node, its disk or its clock. A recorded history does not tell those.
+Violations CheckAnswered(const History& history, bool rules_change);
+
 /// After the region evicted slots: marks what was acknowledged and went with them.
 void NoteEvicted(const std::string& region, const Slots& left, History& history);
 /// After a directory was replaced: marks what was acknowledged and is in none of those left. One

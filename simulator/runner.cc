@@ -200,6 +200,7 @@ class Simulation {
     ExcuseUntold(history_);
     Keep(CheckHistory(history_));
     Keep(CheckBlocked(history_));
+    Keep(CheckAnswered(history_, options_.faults.rules_gap_ms > 0));
     Keep(CheckDurability(history_, holdings_, Elapsed(), grace_ms));
     Keep(CheckRoom(cluster_, holdings_, history_));
     Keep(CheckForgotten(cluster_));

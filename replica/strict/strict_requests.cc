@@ -49,7 +49,11 @@ void StrictRequests::Applied(std::uint64_t number, const Answer& answer) {
 
 void StrictRequests::SendAgain() {
   unsent_.clear();
-  for (const auto& [number, waiting] : waiting_) unsent_.push_back(number);
+  const std::int64_t anew_us = scheduler_.MonotonicMicros() + answer_us_;
+  for (auto& [number, waiting] : waiting_) {
+    if (MutationOn("deadline-begins-anew")) waiting.deadline_us = anew_us;
+    unsent_.push_back(number);
+  }
   DispatchSoon();
 }
 

@@ -137,6 +137,8 @@ constexpr Seeded kSeeded[] = {
     {"requests-kept-over-snapshot", true},
     {"late-request-taken", true, "take-up"},
     {"sent-forgotten", true, "take-up"},
+    {"deadline-begins-anew", true, "answered"},
+    {"unheard-rules-differ", true, "answered"},
     {"entropy-of-its-own", true, "equal-states"},
     {"rules-move-claims", true, "other-rules"},
     {"other-rules-admit", true, "other-rules"},
