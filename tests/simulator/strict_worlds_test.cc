@@ -77,6 +77,18 @@ TEST(TakeUps, AreOnTimeByTheClockOfWhoAsked) {
   EXPECT_TRUE(watch.Look(TakenUp(begin, "A", 1, 7000), 7000).empty());
 }
 
+// It stood still when it was asked, and again when the wait was over.
+TEST(TakeUps, AreOnTimeByWhenANodeThatStoodStillAskedForTheLastTime) {
+  Calls calls;
+  calls.Begin(100, 0, Heard::kNone).wait_ms = 700;
+  const Operation& begin = calls.history.operations[0];
+  calls.history.faults.push_back({Fault::Kind::kPause, 50, 4000, "eu", "", 0});
+  calls.history.faults.push_back({Fault::Kind::kPause, 4600, 9000, "eu", "", 0});
+  EXPECT_TRUE(TakeUpWatch(calls.history, kStartMs).Look(TakenUp(begin, "A", 1, 12'900), 0).empty());
+  EXPECT_FALSE(
+      TakeUpWatch(calls.history, kStartMs).Look(TakenUp(begin, "A", 1, 13'100), 0).empty());
+}
+
 TEST(OneMode, AKeyThatMovesWhenNothingIsKeptIsRight) {
   Calls calls;
   calls.Begin(0, 1, Heard::kExecute, "A", 1);
