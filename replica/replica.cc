@@ -242,7 +242,7 @@ void Replica::Deliver(Answer answer, Done done) {
 void Replica::SubmitOrWait(Command command, std::int64_t wait_ms, Done done) {
   if (wait_ms <= 0) return Submit(std::move(command), std::move(done));
   const std::int64_t deadline_ms = scheduler_.MonotonicMicros() / 1000 + wait_ms;
-  Submit(command, [this, command, deadline_ms, done](const Answer& answer) {
+  Submit(command, [this, command, wait_ms, deadline_ms, done](const Answer& answer) {
     const std::int64_t left_ms = deadline_ms - scheduler_.MonotonicMicros() / 1000;
     const std::size_t bytes = command.ByteSizeLong();
     const bool join = answer.kind == Answer::Kind::kInFlight && left_ms > 0 && !stopping_ &&
@@ -250,7 +250,8 @@ void Replica::SubmitOrWait(Command command, std::int64_t wait_ms, Done done) {
                       waiters_.bytes() + bytes <= waiting_bytes_max_;
     if (!join) return done(answer);
     waiters_.Join(answer.hash, std::min(left_ms, answer.retry_after_ms), bytes, [=, this] {
-      SubmitOrWait(command, deadline_ms - scheduler_.MonotonicMicros() / 1000, done);
+      const std::int64_t now_ms = scheduler_.MonotonicMicros() / 1000;
+      SubmitOrWait(command, MutationOn("wait-begins-anew") ? wait_ms : deadline_ms - now_ms, done);
     });
   });
 }

@@ -10,7 +10,7 @@ namespace {
 
 // Clocks that differ by the bound, the bound by which the lease of another region is waited for,
 // and that by which a request is taken up later than its caller gets its 503.
-constexpr std::int64_t kSlackMs = 3 * kSkewBoundMs;
+constexpr std::int64_t kBlockedSlackMs = 3 * kSkewBoundMs;
 constexpr std::int64_t kForEverMs = std::numeric_limits<std::int64_t>::max();
 
 // It took the key, or may have.
@@ -40,7 +40,7 @@ class Leases {
       for (const Start& start : history_.starts)  // leases run anew
         if (start.region == holder.region && start.at_ms <= by_ms)
           end_ms = std::max(end_ms, start.at_ms + lease_ms);
-    return end_ms + kSlackMs;
+    return end_ms + kBlockedSlackMs;
   }
 
  private:

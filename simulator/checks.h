@@ -83,6 +83,12 @@ struct Eviction {
 };
 /// Marks what a region that stands alone had acknowledged, of what went with these slots.
 void NoteEvicted(const std::vector<Eviction>& evictions, const Slots& left, History& history);
+
+/// A node that is well answers about a key within its time, whatever links are cut and whoever else
+/// is down: a strict call by its 503 at the latest, a best-effort one when its own disk has it, and
+/// not with a 503 unless rules change in this world. Not judged: calls during, and just after, any
+/// fault of the node, its disk or its clock. A recorded history does not tell those.
+Violations CheckAnswered(const History& history, bool rules_change);
 /// After a directory was replaced: marks what was acknowledged and is in none of those left. One
 /// that had been set aside may bring something back.
 void NoteLost(const Holdings& left, History& history);

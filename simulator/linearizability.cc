@@ -132,6 +132,7 @@ class SlotOrder {
   }
 
   void Place(const Operation& operation) {
+    if (IsRefused(operation)) return;
     if (Unheard(operation)) return PlaceUnheard(operation);
     if (operation.kind == Kind::kLookUp && operation.answer == Heard::kNotFound)
       return missed_.push_back(&operation);

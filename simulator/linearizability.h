@@ -30,7 +30,8 @@ struct Contradiction {
 
 /// The first contradiction among the operations of one key, in any order; nothing when they are
 /// linearizable. A call without an answer, or with kUnavailable, may have happened at any time
-/// after its invocation, or never. An answer that names no fence says nothing.
+/// after its invocation, or never; one that was refused did not happen. An answer that names no
+/// fence says nothing.
 std::optional<Contradiction> FindContradiction(const std::vector<const Operation*>& operations);
 
 }  // namespace once

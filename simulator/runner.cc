@@ -203,9 +203,11 @@ class Simulation {
         for (const Claim& claim : slot.claims()) Keep(take_ups_.Look(claim, Elapsed()));
     if (options_.cluster.evict_oldest)
       NoteEvicted(disks_.evictions(), holdings_.begin()->second, history_);
+    Keep(take_ups_.Refused());
     ExcuseUntold(history_);
     Keep(CheckHistory(history_));
     Keep(CheckBlocked(history_));
+    Keep(CheckAnswered(history_, options_.faults.rules_gap_ms > 0));
     Keep(CheckDurability(history_, holdings_, Elapsed(), grace_ms));
     Keep(CheckRoom(cluster_, holdings_, history_));
     Keep(CheckForgotten(cluster_));

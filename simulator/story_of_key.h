@@ -12,7 +12,8 @@
 namespace once {
 
 inline constexpr std::int64_t kSkewBoundMs = 1000;
-inline constexpr std::int64_t kAnswerMs = 2000;  // then a caller of a strict key gets its 503
+inline constexpr std::int64_t kAnswerMs = 2000;    // then a caller of a strict key gets its 503
+inline constexpr std::int64_t kPatienceMs = 3000;  // then a caller of a key gives up
 
 /// What callers learned about one run.
 struct RunFacts {
@@ -50,6 +51,10 @@ inline bool IsGrant(const Operation& operation) {
   return operation.kind == Operation::Kind::kBegin &&
          (operation.answer == Operation::Answer::kExecute ||
           operation.answer == Operation::Answer::kDone);
+}
+/// The caller was told that nothing was done.
+inline bool IsRefused(const Operation& operation) {
+  return operation.answer == Operation::Answer::kUnavailable && operation.refused;
 }
 /// The caller's lease goes on.
 inline bool IsRenewal(const Operation& operation) {

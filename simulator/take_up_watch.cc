@@ -72,4 +72,17 @@ Violations TakeUpWatch::Look(const Claim& claim, std::int64_t now_ms) {
            now_ms}};
 }
 
+Violations TakeUpWatch::Refused() const {
+  Violations violations;
+  for (const auto& [id, taken] : take_ups_) {
+    const Operation& operation = history_.operations[id - 1];
+    if (IsRefused(operation))
+      violations.push_back({"take-up",
+                            Describe(operation) + " took up run " + taken.run_id + " under fence " +
+                                std::to_string(taken.fence) + " and was told that nothing was done",
+                            operation.returned_ms});
+  }
+  return violations;
+}
+
 }  // namespace once

@@ -1,5 +1,5 @@
-// One invocation takes effect at most once, over all starts and leaders that still hear of it, and
-// not later than its caller was promised.
+// One invocation takes effect at most once, over all starts and leaders that still hear of it, not
+// later than its caller was promised, and not at all when its caller was told so.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +26,8 @@ class TakeUpWatch {
       : history_(history), start_wall_ms_(start_wall_ms) {}
 
   Violations Look(const Claim& claim, std::int64_t now_ms);
+  /// In the end: whoever took up a claim, and was told that nothing was done.
+  Violations Refused() const;
 
  private:
   struct TakeUp {

@@ -12,7 +12,6 @@
 namespace once {
 namespace {
 
-constexpr std::int64_t kPatienceMs = 3000;  // a caller gives up after this
 constexpr const char* kRunEndpoint = "POST /v1/runs";
 constexpr const char* kEndpoint = "POST /pay";  // of BeginCommand
 static_assert(static_cast<int>(Operation::Mismatch::kReject) == REJECT &&
@@ -218,6 +217,7 @@ Replica::Done Workload::Heard(std::size_t operation, std::function<bool()> over,
     heard.returned_ms = NowMillis();
     heard.life = cluster_.life(heard.region);
     heard.answer = AnswerHeard(answer.kind);
+    heard.refused = answer.refused;
     heard.room = heard.room && HasRoom(heard);
     if (heard.kind == Operation::Kind::kBegin) Note(heard, answer);
     if (heard.kind == Operation::Kind::kSettle && answer.claim.fence() == heard.fence)
@@ -342,6 +342,7 @@ void Workload::LookUp(const Call& call, const std::string& region, const std::st
     if (!over()) return;
     history_.operations[at].returned_ms = NowMillis();
     history_.operations[at].life = cluster_.life(history_.operations[at].region);
+    history_.operations[at].answer = Operation::Answer::kUnavailable;
     if (slot) NoteSlot(*slot, cluster_.time().WallMillis(), history_.operations[at]);
   };
   cluster_.Read(
@@ -352,10 +353,7 @@ void Workload::LookUp(const Call& call, const std::string& region, const std::st
           Report(CheckShown(cluster_.disk(region), hash, *slot));
         heard(slot ? slot : &Slot::default_instance());
       },
-      [this, at, heard] {
-        history_.operations[at].answer = Operation::Answer::kUnavailable;
-        heard(nullptr);
-      });
+      [heard] { heard(nullptr); });
 }
 
 void Workload::Report(Violations found) {

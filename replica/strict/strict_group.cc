@@ -218,8 +218,8 @@ void StrictGroup::JudgeAsFollower(const std::string& leader) {
   }
   if (in_force != 0)
     rules_differ_ = in_force != options_.rules;
-  else if (rules_differ_ && MutationOn("rules-forgotten-unheard"))
-    rules_differ_ = false;
+  else if (MutationOn(rules_differ_ ? "rules-forgotten-unheard" : "unheard-rules-differ"))
+    rules_differ_ = !rules_differ_;
 }
 
 bool StrictGroup::MostHaveOtherRules(const std::set<std::string>& voters) const {

@@ -53,7 +53,8 @@ void StrictReads::AskAgain() {
 
 void StrictReads::Watch(std::uint64_t number, std::int64_t left_ms) {
   const std::int64_t wait_ms = std::min(resend_ms_, left_ms);
-  scheduler_.After(wait_ms, [this, alive = alive_, number, left_ms = left_ms - wait_ms] {
+  const std::int64_t then_ms = MutationOn("reads-never-give-up") ? left_ms : left_ms - wait_ms;
+  scheduler_.After(wait_ms, [this, alive = alive_, number, left_ms = then_ms] {
     if (!*alive) return;
     const auto at = waiting_.find(number);
     if (at == waiting_.end()) return;

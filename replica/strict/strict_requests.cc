@@ -3,6 +3,8 @@
 #include <utility>
 #include <vector>
 
+#include "conflict/mutation.h"
+
 namespace once {
 namespace {
 
@@ -47,7 +49,11 @@ void StrictRequests::Applied(std::uint64_t number, const Answer& answer) {
 
 void StrictRequests::SendAgain() {
   unsent_.clear();
-  for (const auto& [number, waiting] : waiting_) unsent_.push_back(number);
+  const std::int64_t anew_us = scheduler_.MonotonicMicros() + answer_us_;
+  for (auto& [number, waiting] : waiting_) {
+    if (MutationOn("deadline-begins-anew")) waiting.deadline_us = anew_us;
+    unsent_.push_back(number);
+  }
   DispatchSoon();
 }
 
@@ -119,8 +125,10 @@ void StrictRequests::WatchSoon() {
 void StrictRequests::Watch() {
   const std::int64_t now_us = scheduler_.MonotonicMicros();
   while (!waiting_.empty() && waiting_.begin()->second.deadline_us <= now_us) {
-    auto late = waiting_.extract(waiting_.begin());
-    Disappoint(late.mapped().done, late.mapped().sent);
+    const auto late = waiting_.extract(waiting_.begin());
+    const Waiting& waiting = late.mapped();
+    const bool forgotten = waiting.sent && waiting.sent_us == 0 && MutationOn("sent-forgotten");
+    Disappoint(waiting.done, waiting.sent && !forgotten);
   }
   for (auto& [number, waiting] : waiting_) {
     if (waiting.sent_us == 0 || now_us - waiting.sent_us < resend_us_) continue;

@@ -229,6 +229,27 @@ TEST_F(HungDisk, OfALeaderMakesItHandOver) {
   EXPECT_EQ(group["a"].role(), RaftRole::kFollower);
 }
 
+// Any of the others may come first, and one of them has less.
+TEST_F(HungDisk, OfALeaderMakesItHandOverToWhoHasMostOfTheLog) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Group five(seed);
+    five.Found({"a", "b", "c", "d", "e"});
+    five.Elect("a");
+    five.hangs = {"a"};
+    five.lose = [](const RaftMessage& message) {
+      return message.to() == "e" && message.append().entries_size() > 0;
+    };
+    five.Propose("a", "x");
+    for (int i = 0; i < timeout_ + 2; ++i) five.Settle(), five.TickAll();
+    five.Settle();
+    Raft* const leader = five.Leader();
+    ASSERT_NE(leader, nullptr) << seed;
+    EXPECT_NE(leader->name(), "a") << seed << ": e, which has less, was asked";
+    EXPECT_NE(leader->name(), "e") << seed;
+    EXPECT_EQ(leader->term(), 2u) << seed;
+  }
+}
+
 TEST_F(HungDisk, OfALeaderWhoseSuccessorIsSilentEndsItsLeadership) {
   group.Propose("a", "x");
   group.Settle();

@@ -81,6 +81,7 @@ class Search {
  public:
   explicit Search(const std::vector<Operation>& operations) {
     for (Operation step : operations) {
+      if (step.answer == Heard::kUnavailable && step.refused) continue;
       const bool at_once = step.kind == Kind::kBegin && step.answer == Heard::kDone;
       Note(step);
       // It may be seen between its two steps.

@@ -28,6 +28,7 @@ class RandomSlot {
       const bool unheard = random_.OneIn(5);
       if (unheard && random_.OneIn(3)) {
         Forget(call);  // and it never arrived
+        call.refused = call.answer == Heard::kUnavailable && random_.OneIn(2);
       } else {
         Ask(call);
         if (unheard) Forget(call);

@@ -111,6 +111,16 @@ TEST(StrictHistory, WhatNobodyHeardOfMayHaveHappenedOrNot) {
   EXPECT_EQ(Found(calls), Names{});
 }
 
+TEST(StrictHistory, WhatWasRefusedAndHappenedAllTheSameIsFound) {
+  Calls calls;
+  calls.Begin(0, 1, Heard::kExecute, "A", 1);
+  calls.Settle(2, 3, Heard::kUnavailable, "A", 1, "x");
+  calls.Replay(4, 5, "A", 1, "x");
+  EXPECT_EQ(Found(calls), Names{});
+  calls.history.operations[1].refused = true;
+  EXPECT_EQ(Found(calls), Names{"linearizable"});
+}
+
 TEST(StrictHistory, AnAnswerFromBeforeItsRequestIsFound) {
   Calls calls;
   calls.Begin(3, 4, Heard::kInFlight, "A", 1);

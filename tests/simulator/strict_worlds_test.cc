@@ -57,12 +57,36 @@ TEST(TakeUps, LaterThanTheClockBoundAfterThe503AreFound) {
   EXPECT_EQ(look(2, 9000), 0u) << "nobody else gets a 503 for that";
 }
 
+TEST(TakeUps, OfWhoWasToldThatNothingWasDoneAreFound) {
+  Calls calls;
+  calls.Begin(100, 2100, Heard::kUnavailable);
+  TakeUpWatch watch(calls.history, kStartMs);
+  Operation& begin = calls.history.operations[0];
+  EXPECT_TRUE(watch.Look(TakenUp(begin, "A", 1, 150), 200).empty());
+  EXPECT_TRUE(watch.Refused().empty()) << "the outcome was unknown";
+  begin.refused = true;
+  ASSERT_EQ(watch.Refused().size(), 1u);
+  EXPECT_EQ(watch.Refused()[0].checker, "take-up");
+}
+
 TEST(TakeUps, AreOnTimeByTheClockOfWhoAsked) {
   Calls calls;
   const Operation& begin = calls.Begin(100, 2100, Heard::kUnavailable);
   calls.history.faults.push_back({Fault::Kind::kClockJump, 50, 500, "eu", "", 5000});
   TakeUpWatch watch(calls.history, kStartMs);
   EXPECT_TRUE(watch.Look(TakenUp(begin, "A", 1, 7000), 7000).empty());
+}
+
+// It stood still when it was asked, and again when the wait was over.
+TEST(TakeUps, AreOnTimeByWhenANodeThatStoodStillAskedForTheLastTime) {
+  Calls calls;
+  calls.Begin(100, 0, Heard::kNone).wait_ms = 700;
+  const Operation& begin = calls.history.operations[0];
+  calls.history.faults.push_back({Fault::Kind::kPause, 50, 4000, "eu", "", 0});
+  calls.history.faults.push_back({Fault::Kind::kPause, 4600, 9000, "eu", "", 0});
+  EXPECT_TRUE(TakeUpWatch(calls.history, kStartMs).Look(TakenUp(begin, "A", 1, 12'900), 0).empty());
+  EXPECT_FALSE(
+      TakeUpWatch(calls.history, kStartMs).Look(TakenUp(begin, "A", 1, 13'100), 0).empty());
 }
 
 TEST(OneMode, AKeyThatMovesWhenNothingIsKeptIsRight) {

@@ -132,6 +132,30 @@ TEST(StrictClock, S_21_ANodeWhoseClockDiffersSaysSoUntilTheClocksAgree) {
   EXPECT_EQ(story.Leader(), ahead);
 }
 
+// What it asks for is over by the leader's clock before it comes.
+TEST(StrictClock, S_21_ANodeThatIsBehindByMoreThanThreeSecondsGetsNoAnswerAndSaysSo) {
+  StrictStory story;
+  const std::string behind = story.Followers()[0];
+  const auto start_after = [&](std::int64_t jump_ms) {
+    story.cluster.Crash(behind);
+    story.cluster.JumpWall(behind, jump_ms);
+    story.Run(6000);  // else its stored stamp would tell it
+    story.cluster.Restart(behind);
+    story.Run(3000);
+  };
+  start_after(-5000);
+  const Answer unknown = story.Begin(behind, "k");
+  EXPECT_EQ(unknown.kind, Kind::kUnavailable);
+  EXPECT_FALSE(unknown.refused) << "a leader was asked";
+  EXPECT_NE(story.cluster.replica(behind).Unready().find("clock"), std::string::npos);
+  for (const std::string& region : story.cluster.regions())
+    EXPECT_EQ(story.StrictSlot(region, "k"), nullptr) << region;
+  EXPECT_EQ(story.BeginPatiently(story.Others(behind)[0], "k").kind, Kind::kExecute);
+  start_after(5000);
+  EXPECT_EQ(story.cluster.replica(behind).Unready(), "");
+  EXPECT_EQ(story.BeginPatiently(behind, "other").kind, Kind::kExecute);
+}
+
 TEST(StrictClock, S_21_OfTwoThatAreLeftAndDifferNeitherDecidesAnything) {
   StrictStory story;
   const std::string ahead = LeadAhead(story, 5000);

@@ -134,6 +134,35 @@ TEST(StrictMember, TheRulesOfARegionThatHasLeftAreForgotten) {
       [&] { return story.Group(leader).RegionsWithOtherRules().empty(); }, 5000));
 }
 
+TEST(StrictMember, WithoutAnyRuleLeftVotesAndCarriesRunsOn) {
+  ClusterOptions options;
+  options.retention_ms = 1000;
+  StrictStory story(options);
+  Command create = story.CreateRunCommand("k", "delay");
+  create.mutable_mutation()->mutable_create_run()->set_delay_ms(40'000);
+  const std::string run = story.Do(story.Leader(), create).claim.run_id();
+  const auto slots = [&] { return story.Group(story.AwaitLeader()).tables().head().slots(); };
+  ASSERT_TRUE(story.cluster.time().RunUntil([&] { return slots() == 0; }, 10'000));
+  ASSERT_TRUE(story.AllEqual());
+  story.Run(500);
+  for (const std::string& region : story.cluster.regions()) {
+    story.cluster.Crash(region);
+    story.cluster.SetStrictRoutes(region, std::vector<StrictRoute>());
+    story.cluster.Restart(region);
+    story.Run(3000);
+    ASSERT_FALSE(story.cluster.HasFailedToStart(region)) << region;
+  }
+  const std::string former = story.AwaitLeader();
+  ASSERT_EQ(story.Group(former).tables().FindRun(run)->status(), RUNNING);
+  story.cluster.Crash(former);
+  EXPECT_NE(story.AwaitLeader(former), former) << "of the two that are left, each needs the other";
+  for (const std::string& region : story.Others(former))
+    EXPECT_TRUE(story.cluster.time().RunUntil(
+        [&] { return story.Group(region).tables().FindRun(run)->status() == RUN_COMPLETED; },
+        60'000))
+        << region;
+}
+
 /// A region was down while the others admitted a key, and comes back without the rule for it. Its
 /// own directory has no trace of the key.
 class OtherRules : public testing::Test {
