@@ -52,7 +52,7 @@ class Simulation {
         watch_(cluster_, faults_, kWatchMs),
         disks_(cluster_, [this](Violations found) { Keep(std::move(found)); }),
         take_ups_(history_, start_wall_ms_),
-        movers_(cluster_, ForMovingTenant(options.workload), options.seed * 11 + 4, history_) {
+        movers_(cluster_, ForMovingTenant(options.workload), options.seed * 13 + 5, history_) {
     history_.seed = options.seed;
     history_.scenario = options.scenario;
     history_.strict = options.strict;
@@ -196,6 +196,7 @@ class Simulation {
     for (const auto& [region, slots] : holdings_)
       for (const auto& [key, slot] : slots)
         for (const Claim& claim : slot.claims()) Keep(take_ups_.Look(claim, Elapsed()));
+    Keep(CheckStopped(history_));
     ExcuseUntold(history_);
     Keep(CheckHistory(history_));
     Keep(CheckBlocked(history_));
@@ -207,7 +208,7 @@ class Simulation {
     for (const std::string& region : cluster_.regions()) Keep(CheckCounters(cluster_, region));
     holdings_ = WithoutForgettable(std::move(holdings_), cluster_.time().WallMillis(), grace_ms);
     Keep(CheckSurvivor(cluster_, holdings_));
-    Keep(CheckLosers(cluster_, holdings_));
+    Keep(CheckLosers(cluster_, holdings_, history_));
     Keep(CheckConflictCount(cluster_, holdings_, grace_ms));
     Keep(CheckDrained(cluster_, faults_.started_ahead(), faults_.started_behind()));
     Keep(CheckMemoryAtRest(cluster_));
@@ -228,7 +229,7 @@ class Simulation {
     const RunHoldings runs = ReadRunHoldings(cluster_);
     const std::int64_t now_ms = cluster_.time().WallMillis();
     const auto retention_ms = static_cast<std::int64_t>(options_.cluster.run_retention_ms);
-    Keep(CheckCancelled(runs));
+    Keep(CheckCancelled(history_, runs));
     Keep(CheckRunCommands(history_, runs, start_wall_ms_));
     Keep(CheckRunAnswers(history_, retention_ms));
     Keep(CheckRunEnds(history_, runs));
