@@ -170,7 +170,7 @@ bool Replica::Takes(const Command& command) const {
   // A key whose owner is turned away while the node stops is blocked for the rest of its lease.
   const bool ends =
       command.has_settle() || command.has_renew() || command.mutation().admitted_fence() != 0;
-  return started_ && (!stopping_ || ends);
+  return started_ && (!stopping_ || (ends && !MutationOn("owners-turned-away")));
 }
 
 bool Replica::IsForGroup(const Command& command) const {

@@ -44,21 +44,11 @@ class Leases {
   }
 
  private:
-  // A node that stands still hears its callers when it goes on.
-  std::int64_t AwakeMillis(const std::string& region, std::int64_t at_ms) const {
-    for (const Fault& fault : history_.faults)
-      if (fault.kind == Fault::Kind::kPause && fault.region == region && fault.from_ms <= at_ms &&
-          (fault.to_ms < 0 || fault.to_ms >= at_ms))
-        at_ms = fault.to_ms < 0 ? history_.end_ms : fault.to_ms;
-    return at_ms;
-  }
-
   std::int64_t TakenBy(const Operation& holder) const {
     const bool unheard = holder.answer == Operation::Answer::kNone ||
                          holder.answer == Operation::Answer::kUnavailable;
     if (!unheard) return holder.returned_ms;
-    const std::int64_t heard_ms = AwakeMillis(holder.region, holder.invoked_ms);
-    return AwakeMillis(holder.region, heard_ms + holder.wait_ms) + (holder.strict ? kAnswerMs : 0);
+    return AskedMillis(history_, holder) + (holder.strict ? kAnswerMs : 0);
   }
 
   const History& history_;

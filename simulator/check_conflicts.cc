@@ -41,9 +41,7 @@ class Conflicts {
       for (const auto& [run_id, facts] : story.runs) runs_[run_id] = {&key, &story, &facts};
     for (const LostRun& lost : history.lost) losers_.insert(lost.loser);
     for (const Fault& fault : history.faults)
-      if (fault.kind == Fault::Kind::kEmptied || fault.kind == Fault::Kind::kRestored ||
-          fault.kind == Fault::Kind::kSteppedStarts)
-        replaced_.insert(fault.region);
+      if (IsReplacement(fault)) replaced_.insert(fault.region);
     for (const Operation& operation : history.operations)
       if (operation.life > 0) replaced_.insert(operation.region);
   }

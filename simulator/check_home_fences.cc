@@ -16,17 +16,9 @@ constexpr std::int64_t kStartsApartMs = kSkewBoundMs;
 std::map<std::string, std::vector<std::int64_t>> StartsOf(const History& history) {
   std::map<std::string, std::vector<std::int64_t>> starts;
   for (const std::string& region : history.regions) starts[region].push_back(0);
-  for (const Fault& fault : history.faults) switch (fault.kind) {
-      case Fault::Kind::kCrash:
-      case Fault::Kind::kEmptied:
-      case Fault::Kind::kRestored:
-      case Fault::Kind::kCloned:
-      case Fault::Kind::kSteppedStarts:
-        if (fault.to_ms >= 0) starts[fault.region].push_back(fault.to_ms);
-        break;
-      default:
-        break;
-    }
+  for (const Fault& fault : history.faults) {
+    if (EndsProcess(fault) && fault.to_ms >= 0) starts[fault.region].push_back(fault.to_ms);
+  }
   for (auto& [region, all] : starts) std::sort(all.begin(), all.end());
   return starts;
 }

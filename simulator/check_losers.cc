@@ -4,6 +4,7 @@
 
 #include "simulator/checks.h"
 #include "simulator/oracle.h"
+#include "simulator/story_of_run.h"
 
 namespace once {
 namespace {
@@ -19,11 +20,6 @@ std::size_t CountCancelled(Tables& tables, const std::string& run_id) {
       }));
 }
 
-// A caller may have cancelled it before it lost.
-bool IsCancelledByCaller(const Run& run) {
-  return run.status() == RUN_CANCELLED && run.reason() != kLossReason;
-}
-
 }  // namespace
 
 bool WinnerMayBeUndone(const Cluster& cluster, const Conflict& conflict) {
@@ -33,7 +29,7 @@ bool WinnerMayBeUndone(const Cluster& cluster, const Conflict& conflict) {
   return cluster.life(first == conflict.region() ? pair.substr(bar + 1) : first) > 0;
 }
 
-Violations CheckLosers(Cluster& cluster, const Holdings& holdings) {
+Violations CheckLosers(Cluster& cluster, const Holdings& holdings, const History& history) {
   Violations violations;
   for (const auto& held : holdings) {
     const std::string& region = held.first;
@@ -62,7 +58,8 @@ Violations CheckLosers(Cluster& cluster, const Holdings& holdings) {
         const auto run = tables.FindRun(claim.run_id());
         if (cluster.life(region) > 0 || !run) continue;
         const std::size_t cancelled = CountCancelled(tables, claim.run_id());
-        if (cancelled != (lost && !IsCancelledByCaller(*run) ? 1u : 0u))
+        // A caller may have cancelled it before it lost.
+        if (cancelled != (lost && !IsCancelledByCaller(history, *run) ? 1u : 0u))
           say(claim.run_id(), (lost ? "lost and was cancelled " : "stands and was cancelled ") +
                                   std::to_string(cancelled) + " times");
       }

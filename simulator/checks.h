@@ -48,6 +48,11 @@ Violations CheckBlocked(const History& history);
 /// A begin meets the policy that was last set at run time in its region, also after restarts.
 Violations CheckPolicies(const History& history);
 
+/// Whoever waits at a node that is told to stop is answered before it ends, which it does soon.
+/// Owners' ends are not refused. A leader hands over where others can take it, and who waits for
+/// the strict group is not given up within a second: the next leader may answer.
+Violations CheckStopped(const History& history);
+
 /// The recorded losers are those that callers can tell: each once, by its home, to a lower run of
 /// the same key. One whose home has answered with another run while it was to be kept is recorded.
 /// Presumes that records were taken after the last call. Not judged: losers whose loss no caller
@@ -102,7 +107,7 @@ Violations CheckSurvivor(Cluster& cluster, const Holdings& holdings);
 /// have lost against it; they stay cancelled and counted (docs/CONSISTENCY.md).
 bool WinnerMayBeUndone(const Cluster& cluster, const Conflict& conflict);
 /// Every loser was recorded and its run cancelled once, by its home region; nobody else was.
-Violations CheckLosers(Cluster& cluster, const Holdings& holdings);
+Violations CheckLosers(Cluster& cluster, const Holdings& holdings, const History& history);
 /// The regions' conflict counts add up to the number of losers, with those that are forgotten.
 Violations CheckConflictCount(Cluster& cluster, const Holdings& holdings, std::int64_t grace_ms);
 /// Every region lists the same losers and late completions, each once. A home that lost its
@@ -127,8 +132,9 @@ Violations CheckDrained(Cluster& cluster, const std::set<std::string>& started_a
 /// What a look-up showed of a slot in best-effort mode is on the disk, and no crash can take it
 /// back.
 Violations CheckShown(const MemoryDisk& disk, const std::string& hash, const Slot& shown);
-/// A run that lost is cancelled in its record, in every region, and says whether it had completed.
-Violations CheckCancelled(const RunHoldings& holdings);
+/// A run that lost is cancelled in its record, in every region, and says whether it had completed;
+/// or a caller had cancelled it before, and it says what that caller said.
+Violations CheckCancelled(const History& history, const RunHoldings& holdings);
 /// A command about a run takes effect once at most, at the run's home, and not when its caller was
 /// told that nothing was done; a decision that was acknowledged is there. Whoever was told 503 need
 /// not fear it later than the clock bound after that, by the clock of the home.

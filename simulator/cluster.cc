@@ -47,6 +47,39 @@ void Cluster::Stop(Node& node) {
   node.store.reset();
   node.metrics.reset();
   node.scheduler.reset();
+  node.callers = 0;
+}
+
+// Whoever ends it does so from outside: it does not go on below what it is doing.
+void Cluster::EndWhenAnswered(Node& node, std::function<void()> ended) {
+  constexpr std::int64_t kLookMs = 5;
+  time_.After(0, [this, &node, start = node.starts, ended = std::move(ended)] {
+    if (!node.replica || node.starts != start) return;
+    if (node.callers == 0) return ended();
+    node.scheduler->After(kLookMs, [this, &node, ended] { EndWhenAnswered(node, ended); });
+  });
+}
+
+bool Cluster::Listens(const std::string& region) const {
+  const auto& told_us = nodes_.at(region).told_to_stop_us;
+  const std::int64_t grace_us = 1000 * Limits().stop_grace_ms;
+  return IsUp(region) && (!told_us || time_.MonotonicMicros() < *told_us + grace_us);
+}
+
+void Cluster::StopNode(const std::string& region, std::function<void()> ended) {
+  Node& node = nodes_.at(region);
+  node.told_to_stop_us = time_.MonotonicMicros();
+  node.scheduler->Post([this, &node, ended = std::move(ended)] {
+    node.replica->Stop([this, &node, ended] { EndWhenAnswered(node, ended); });
+  });
+}
+
+Replica::Done Cluster::Counted(Node& node, Replica::Done done) {
+  ++node.callers;
+  return [&node, done = std::move(done)](const Answer& answer) {
+    --node.callers;
+    done(answer);
+  };
 }
 
 std::uint64_t Cluster::DrawRunRetention(Node& node) {
@@ -62,6 +95,9 @@ std::uint64_t Cluster::DrawRunRetention(Node& node) {
 void Cluster::Restart(const std::string& region) {
   Node& node = nodes_.at(region);
   Check(!node.replica, "a region is started once");
+  ++node.starts;
+  node.started_us = time_.MonotonicMicros();
+  node.told_to_stop_us.reset();
   const auto& [disk, identity, origin] = node.directory;
   Check(WhyNotStart(identity, origin, region, "data").empty(), "it is nobody else's, and no copy");
   node.scheduler = std::make_unique<NodeScheduler>(time_, node.wall_offset_ms);
@@ -241,15 +277,14 @@ void Cluster::Submit(const std::string& region, Command command, Replica::Done d
                      std::int64_t wait_ms) {
   Node& node = nodes_.at(region);
   Check(node.replica != nullptr, "only a region that is up hears callers");
-  node.scheduler->Post([&node, command = std::move(command), done = std::move(done), wait_ms] {
-    node.replica->SubmitOrWait(command, wait_ms, done);
-  });
+  node.scheduler->Post([&node, command = std::move(command), done = Counted(node, std::move(done)),
+                        wait_ms] { node.replica->SubmitOrWait(command, wait_ms, done); });
 }
 
 void Cluster::ChangePolicy(const std::string& region, RoutePolicy policy, Replica::Done done) {
   Node& node = nodes_.at(region);
   Check(node.replica != nullptr, "only a region that is up hears administrators");
-  node.scheduler->Post([&node, policy = std::move(policy), done = std::move(done)] {
+  node.scheduler->Post([&node, policy = std::move(policy), done = Counted(node, std::move(done))] {
     node.replica->ChangePolicy(policy, policy.mismatch() == REJECT, done);
   });
 }
@@ -257,40 +292,51 @@ void Cluster::ChangePolicy(const std::string& region, RoutePolicy policy, Replic
 void Cluster::SubmitToHome(const std::string& region, Command command, Replica::Done done) {
   Node& node = nodes_.at(region);
   Check(node.replica != nullptr, "only a region that is up hears callers");
-  node.scheduler->Post([&node, command = std::move(command), done = std::move(done)] {
-    const std::string home = node.homes->Of(command.mutation());
-    if (home.empty()) return node.replica->Submit(command, done);
-    ForwardRequest request;
-    request.set_command(command.SerializeAsString());
-    node.gossip->Forward(home, std::move(request), kForwardMs, done);
-  });
+  node.scheduler->Post(
+      [&node, command = std::move(command), done = Counted(node, std::move(done))] {
+        const std::string home = node.homes->Of(command.mutation());
+        if (home.empty()) return node.replica->Submit(command, done);
+        ForwardRequest request;
+        request.set_command(command.SerializeAsString());
+        node.gossip->Forward(home, std::move(request), kForwardMs, done);
+      });
 }
 
 void Cluster::AskForEvents(const std::string& region, EventRequest request, Replica::Done done) {
   Node& node = nodes_.at(region);
-  node.scheduler->Post([&node, region, request = std::move(request), done = std::move(done)] {
-    if (const std::string home = node.homes->OfRun(request.run_id()); !home.empty()) {
-      ForwardRequest question;
-      *question.mutable_events() = request;
-      return node.gossip->Forward(home, std::move(question), kForwardMs, done);
-    }
-    const std::string here(IsStrictRunId(request.run_id()) ? kStrictRegion : region);
-    const auto read = [request, here, done](Tables& tables) {
-      Answer answer;
-      const auto page = PageOfEvents(tables, request, here);
-      answer.kind = page ? Answer::Kind::kDone : Answer::Kind::kNotFound;
-      if (page) answer.outcome.set_body(page->SerializeAsString());
-      done(answer);
-    };
-    node.replica->ReadAbout(request.run_id(), read, [done] { done(Unavailable(false)); });
-  });
+  node.scheduler->Post(
+      [&node, region, request = std::move(request), done = Counted(node, std::move(done))] {
+        if (const std::string home = node.homes->OfRun(request.run_id()); !home.empty()) {
+          ForwardRequest question;
+          *question.mutable_events() = request;
+          return node.gossip->Forward(home, std::move(question), kForwardMs, done);
+        }
+        const std::string here(IsStrictRunId(request.run_id()) ? kStrictRegion : region);
+        const auto read = [request, here, done](Tables& tables) {
+          Answer answer;
+          const auto page = PageOfEvents(tables, request, here);
+          answer.kind = page ? Answer::Kind::kDone : Answer::Kind::kNotFound;
+          if (page) answer.outcome.set_body(page->SerializeAsString());
+          done(answer);
+        };
+        node.replica->ReadAbout(request.run_id(), read, [done] { done(Unavailable(false)); });
+      });
 }
 
 void Cluster::Read(const std::string& region, const std::string& run_id,
                    std::function<void(Tables&)> read, std::function<void()> failed) {
   Node& node = nodes_.at(region);
+  ++node.callers;
   node.scheduler->Post([&node, run_id, read = std::move(read), failed = std::move(failed)] {
-    node.replica->ReadAbout(run_id, read, failed);
+    const auto shown = [&node, read](Tables& tables) {
+      --node.callers;
+      read(tables);
+    };
+    const auto refused = [&node, failed] {
+      --node.callers;
+      failed();
+    };
+    node.replica->ReadAbout(run_id, shown, refused);
   });
 }
 

@@ -64,9 +64,20 @@ class Cluster {
     return nodes_.at(region).failed_to_start;
   }
   bool IsUp(const std::string& region) const { return nodes_.at(region).replica != nullptr; }
+  /// New callers find it: it is up, and was not told to stop so long ago that its listener closed.
+  bool Listens(const std::string& region) const;
   /// Loses what was not synced (a random suffix of it survives), and every timer.
   void Crash(const std::string& region);
   void Restart(const std::string& region);
+  /// As SIGTERM does (replica/io/node.cc): it goes on until all is durable and nobody waits for an
+  /// answer, and then `ended` is called, and it may be crashed. Not called when it dies before. Its
+  /// callers find nobody any more when it has ended.
+  void StopNode(const std::string& region, std::function<void()> ended);
+  /// How often it was started, and when for the last time.
+  std::uint64_t starts(const std::string& region) const { return nodes_.at(region).starts; }
+  std::int64_t StartedMicros(const std::string& region) const {
+    return nodes_.at(region).started_us;
+  }
   /// Its directory is replaced by an older copy. Only while the region is down.
   void Restore(const std::string& region, MemoryDisk::Contents backup);
   /// Loses everything. Only while the region is down.
@@ -91,6 +102,11 @@ class Cluster {
   /// With which it was started last.
   const std::vector<StrictRoute>& StrictRoutesOf(const std::string& region) const {
     return nodes_.at(region).routes;
+  }
+  /// With which it will be started next.
+  const std::vector<StrictRoute>& NextStrictRoutesOf(const std::string& region) const {
+    const auto& other = nodes_.at(region).other_routes;
+    return other ? *other : options_.strict_routes;
   }
   /// Whether it takes that for strict.
   bool IsStrict(const std::string& region, const std::string& tenant,
@@ -178,6 +194,10 @@ class Cluster {
     std::vector<StrictRoute> former_routes;  // of the last one with others
     std::uint64_t run_retention_ms = 0;      // of its last start
     bool failed_to_start = false;
+    std::uint64_t starts = 0;
+    std::int64_t started_us = 0;
+    std::optional<std::int64_t> told_to_stop_us;
+    std::size_t callers = 0;  // that wait for an answer
     std::unique_ptr<NodeScheduler> scheduler;
     std::unique_ptr<Metrics> metrics;
     std::unique_ptr<MemoryStore> store;
@@ -190,6 +210,9 @@ class Cluster {
   void Stop(Node& node);
   /// For its next start.
   std::uint64_t DrawRunRetention(Node& node);
+  void EndWhenAnswered(Node& node, std::function<void()> ended);
+  /// The same caller, counted among those that wait.
+  static Replica::Done Counted(Node& node, Replica::Done done);
   /// A directory that was made, or adopted, by the region.
   Directory NewDirectory(const std::string& region, MemoryDisk::Contents contents);
   void Replaced(const std::string& region);

@@ -76,6 +76,7 @@ void Faults::Start(std::int64_t duration_ms) {
   Repeat(options_.cloned_gap_ms, 12'000, &Faults::CloneSome);
   Repeat(options_.stepped_gap_ms, 1000, &Faults::StepSome);
   Repeat(options_.rules_gap_ms, 6000, &Faults::ChangeRules);
+  Repeat(options_.stop_gap_ms, 3000, &Faults::StopSome);
   if (options_.rules_gap_ms > 0) StartRules();
   for (const Fault& fault : options_.schedule)
     cluster_.time().After(fault.from_ms, [this, fault] {
@@ -333,6 +334,8 @@ void Faults::BeginFault(Fault fault) {
       return RestoreFor(fault.region, fault.amount, for_ms);
     case Fault::Kind::kSteppedStarts:
       return StepFor(fault.region, fault.amount, for_ms);
+    case Fault::Kind::kStopped:
+      return StopFor(fault.region, for_ms);
     case Fault::Kind::kCloned:
       return CloneFor(fault.region, fault.amount, for_ms);
     case Fault::Kind::kTransfer:

@@ -22,6 +22,8 @@
 //   by
 //     less than the bound. What the first start gave as fences the second may then undercut
 //     (docs/CONSISTENCY.md).
+//   - An operator stops a node at any time, and waits until it has ended. One that has not ended
+//     after so long is killed.
 //   - A sender's link may take only so much. What waits for it goes later, or is dropped where the
 //     queue is full; a cut keeps what waits.
 //   - A copy of a directory is started, beside the original or in another region's name: it must
@@ -112,6 +114,7 @@ class Faults {
   void EmptySome(std::int64_t for_ms);
   void RestoreSome(std::int64_t for_ms);
   void StepSome(std::int64_t for_ms);
+  void StopSome(std::int64_t for_ms);
   void TransferSome(std::int64_t for_ms);
   void DismissSome(std::int64_t for_ms);
   void CloneSome(std::int64_t for_ms);
@@ -124,6 +127,7 @@ class Faults {
   void StartWith(const std::string& region, const std::vector<StrictRoute>& rules);
   /// From then on all get back what they began with, and nobody calls for the tenant any more.
   std::int64_t LastRulesMillis() const { return 2 * until_ms_ / 3; }
+  bool HasRules(const std::string& region, const std::vector<StrictRoute>& rules) const;
   bool HaveRules(const std::vector<StrictRoute>& rules) const;
   /// Until all have one set of rules.
   void EndRules(const std::vector<StrictRoute>& wanted);
@@ -137,6 +141,15 @@ class Faults {
   /// It starts twice within that time, each time with another directory, and the second time with
   /// its clock back by up to twice `step_ms`. See start_faults.cc.
   void StepFor(const std::string& region, std::int64_t step_ms, std::int64_t for_ms);
+  /// It is told to stop, as an operator does, and started again for_ms after its end.
+  void StopFor(const std::string& region, std::int64_t for_ms);
+  void HasEnded(std::size_t stop, std::size_t fault, std::int64_t for_ms);
+  /// Whoever looks after it loses patience.
+  void KillUnlessEnded(std::size_t stop, std::size_t fault, std::uint64_t start,
+                       std::int64_t for_ms);
+  void EndStopped(std::size_t fault, std::int64_t for_ms);
+  /// It leads, and has been well with most others for so long that one of them can take over soon.
+  bool MustHandOver(const std::string& region) const;
   /// Somebody starts a copy, in vain. When it is so old it is adopted, and takes the place of its
   /// original for a while.
   void CloneFor(const std::string& region, std::int64_t age_ms, std::int64_t for_ms);

@@ -81,7 +81,8 @@ struct Fault {
     kTransfer,
     kDismissed,
     kCloned,
-    kSteppedStarts
+    kSteppedStarts,
+    kStopped
   };
   Kind kind = Kind::kCut;
   std::int64_t from_ms = 0;
@@ -90,6 +91,25 @@ struct Fault {
   std::string other;        // kCut and kClog: the receiving side
   std::int64_t amount = 0;  // clock jump or step, delay or age of a backup in ms, loss in percent
 };
+
+/// The region came back with another directory.
+inline bool IsReplacement(const Fault& fault) {
+  switch (fault.kind) {
+    case Fault::Kind::kEmptied:
+    case Fault::Kind::kRestored:
+    case Fault::Kind::kCloned:
+    case Fault::Kind::kSteppedStarts:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// While it lasts the region's process is down, or ends.
+inline bool EndsProcess(const Fault& fault) {
+  return fault.kind == Fault::Kind::kCrash || fault.kind == Fault::Kind::kStopped ||
+         IsReplacement(fault);
+}
 
 /// A run that lost, as its home region recorded it.
 struct LostRun {
@@ -149,6 +169,23 @@ struct Difference {
   std::int64_t to_ms = -1;  // -1: to the end
 };
 
+/// A start with the wall clock behind by more than the bound had heard nobody of the group yet.
+struct Untold {
+  std::string region;
+  std::int64_t from_ms = 0;
+  std::int64_t to_ms = -1;  // -1: to the end
+};
+
+/// A region was told to stop, as an operator does.
+struct Stopped {
+  std::string region;
+  std::int64_t started_ms = 0;
+  std::int64_t told_ms = 0;
+  std::int64_t ended_ms = -1;  // by itself; -1: it died before
+  bool killed = false;         // as it had not ended in time
+  bool led_on = false;         // to its end, though others could have taken over
+};
+
 struct Violation {
   std::string checker;
   std::string what;
@@ -171,6 +208,8 @@ struct History {
   std::vector<Leadership> leaders;  // of the strict group, terms rising
   std::vector<SnapshotTrip> snapshots;
   std::vector<Difference> differences;
+  std::vector<Untold> untold;
+  std::vector<Stopped> stops;
   std::uint64_t changes_refused = 0;  // of members, because another one was not decided yet
   std::vector<LagSample> lags;
   std::vector<Convergence> convergences;

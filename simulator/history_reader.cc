@@ -19,7 +19,7 @@ constexpr std::array<std::string_view, 3> kMismatchWords = {"reject", "observe",
 constexpr std::array<std::string_view, 10> kAnswerWords = {
     "none", "execute",     "replay",    "in-flight", "mismatch",
     "done", "stale-fence", "not-found", "full",      "unavailable"};
-constexpr std::array<std::string_view, 15> kFaults = {"cut",
+constexpr std::array<std::string_view, 16> kFaults = {"cut",
                                                       "clog",
                                                       "crash",
                                                       "pause",
@@ -33,7 +33,8 @@ constexpr std::array<std::string_view, 15> kFaults = {"cut",
                                                       "transfer",
                                                       "dismissed-member",
                                                       "cloned-directory",
-                                                      "stepped-starts"};
+                                                      "stepped-starts",
+                                                      "stopped-node"};
 
 template <typename Number>
 Number Figure(const json::object& object, std::string_view name, Number otherwise = 0) {

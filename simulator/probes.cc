@@ -26,7 +26,7 @@ constexpr Probe kProbes[] = {
     {"a frame over a gap came from a relay", true, false},
     {"a frame was larger than the window", true, false},
     {"a digest came so late that it may stand for what was forgotten", true, false},
-    {"a message found the queue to a peer full", true, false},
+    {"a message found the queue to a peer full", true, true},
     {"a peer lacked what the journal had dropped", true, false},
     {"a peer was held back because something was unsent", true, false},
     // Regions that lost their data.
@@ -72,6 +72,10 @@ constexpr Probe kProbes[] = {
     {"a divergent tail was cut off", false, true},
     {"a change of members was cut off with a divergent tail", false, true},
     {"a snapshot was given up for a newer one", false, true},
+
+    // Nodes that are told to stop.
+    {"a node ended as it was told", true, true},
+    {"a leader was told to stop", false, true},
 
     // Requests on their way to it.
     {"a request of an earlier start came through the log", false, true},

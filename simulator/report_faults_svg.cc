@@ -145,6 +145,7 @@ void AppendDefinitions(Markup& page) {
       {Fault::Kind::kTransfer, "<path d='M2 0L6 4L2 8' class='thin'/>"},
       {Fault::Kind::kDismissed, "<path d='M2 4H6' class='thick'/>"},
       {Fault::Kind::kCloned, "<path d='M1 1H5V5H1ZM5 3H7V7H3V5' class='thin'/>"},
+      {Fault::Kind::kStopped, "<rect x='1' y='1' width='6' height='6' class='thin'/>"},
   };
   page.Raw("<svg width='0' height='0' class='defs' aria-hidden='true'><defs>\n");
   for (const Pattern& pattern : kPatterns) {

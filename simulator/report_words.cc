@@ -134,6 +134,8 @@ std::string_view Word(Fault::Kind kind) {
       return "cloned-directory";
     case Fault::Kind::kSteppedStarts:
       return "stepped-starts";
+    case Fault::Kind::kStopped:
+      return "stopped-node";
   }
   return "unknown";
 }

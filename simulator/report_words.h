@@ -26,7 +26,8 @@ inline constexpr std::array kFaultKinds = {
     Fault::Kind::kPause,     Fault::Kind::kSlowDisk,  Fault::Kind::kSyncFailure,
     Fault::Kind::kDiskFull,  Fault::Kind::kClockJump, Fault::Kind::kLossyLinks,
     Fault::Kind::kEmptied,   Fault::Kind::kRestored,  Fault::Kind::kTransfer,
-    Fault::Kind::kDismissed, Fault::Kind::kCloned,    Fault::Kind::kSteppedStarts};
+    Fault::Kind::kDismissed, Fault::Kind::kCloned,    Fault::Kind::kSteppedStarts,
+    Fault::Kind::kStopped};
 
 /// The kebab-case names of the files, as in "look-up" or "stale-fence".
 std::string_view Word(Operation::Kind kind);

@@ -18,10 +18,15 @@ std::uint64_t DigestOf(const std::vector<StrictRoute>& rules) {
 
 }  // namespace
 
+// One that is down may have been given others meanwhile.
+bool Faults::HasRules(const std::string& region, const std::vector<StrictRoute>& rules) const {
+  return DigestOf(cluster_.StrictRoutesOf(region)) == DigestOf(rules) &&
+         DigestOf(cluster_.NextStrictRoutesOf(region)) == DigestOf(rules);
+}
+
 bool Faults::HaveRules(const std::vector<StrictRoute>& rules) const {
-  return std::ranges::all_of(cluster_.regions(), [&](const std::string& region) {
-    return DigestOf(cluster_.StrictRoutesOf(region)) == DigestOf(rules);
-  });
+  return std::ranges::all_of(cluster_.regions(),
+                             [&](const std::string& region) { return HasRules(region, rules); });
 }
 
 // Where callers come before the first change, what they leave is best-effort for a week, and the
@@ -88,7 +93,7 @@ void Faults::EndRules(const std::vector<StrictRoute>& wanted) {
     return;
   }
   for (const std::string& region : cluster_.regions())
-    if (DigestOf(cluster_.StrictRoutesOf(region)) != DigestOf(wanted)) StartWith(region, wanted);
+    if (!HasRules(region, wanted)) StartWith(region, wanted);
   cluster_.time().After(kRulesAgainMs, [this, wanted] { EndRules(wanted); });
 }
 

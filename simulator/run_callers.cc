@@ -7,6 +7,7 @@
 #include "replica/ledger/effects.h"
 #include "replica/limits.h"
 #include "simulator/run_holdings.h"
+#include "simulator/take_up_watch.h"
 #include "simulator/workload.h"
 
 namespace once {
@@ -199,13 +200,15 @@ void RunCallers::Send(const Request& request) {
     operation.strict = StrictRoutes(cluster_.options().strict_routes)
                            .Contains(request.tenant, mutation.has_create_run() ? kRuns : kWebhooks);
   const auto over = Await([this, request] { Again(request); });
-  if (!cluster_.IsUp(request.region)) return;
+  if (!cluster_.Listens(request.region)) return;
   Command command = request.command;
   if (mutation.has_begin()) {
-    const std::string& endpoint = mutation.begin().slot().endpoint();
-    const auto in_force = cluster_.replica(request.region).policies().For(request.tenant, endpoint);
+    Begin& begin = *command.mutable_mutation()->mutable_begin();
+    begin.set_actor(ActorOf(operation));
+    const auto in_force =
+        cluster_.replica(request.region).policies().For(request.tenant, begin.slot().endpoint());
     operation.mismatch = static_cast<Operation::Mismatch>(in_force);
-    command.mutable_mutation()->mutable_begin()->set_mismatch(in_force);
+    begin.set_mismatch(in_force);
   }
   cluster_.SubmitToHome(request.region, command, [this, over, request, at](const Answer& answer) {
     if (over()) Hear(request, at, answer);
@@ -308,7 +311,7 @@ void RunCallers::GetRun(const KnownRun& run, const std::string& region,
   if (!hear && Chance(options_.foreign_percent)) asked.tenant = OtherTenant(run.tenant);
   const std::size_t at = Record(Kind::kGetRun, asked, region);
   const auto over = Await([] {});
-  if (!cluster_.IsUp(region)) return;
+  if (!cluster_.Listens(region)) return;
   cluster_.Read(
       region, run.run_id,
       [this, over, at, asked, hear](Tables& tables) {
@@ -343,7 +346,7 @@ void RunCallers::GetEvents(const KnownRun& run) {
   const std::string region = AnyRegion();
   const std::size_t at = Record(Kind::kGetEvents, asked, region);
   const auto over = Await([] {});
-  if (!cluster_.IsUp(region)) return;
+  if (!cluster_.Listens(region)) return;
   EventRequest question;
   question.set_tenant(asked.tenant);
   question.set_run_id(asked.run_id);

@@ -328,6 +328,7 @@ void DescribeFaults(const FaultOptions& faults, const SayOption& say) {
   say("restored_gap_ms", faults.restored_gap_ms);
   say("cloned_gap_ms", faults.cloned_gap_ms);
   say("stepped_gap_ms", faults.stepped_gap_ms);
+  say("stop_gap_ms", faults.stop_gap_ms);
   say("transfer_gap_ms", faults.transfer_gap_ms);
   say("dismissal_gap_ms", faults.dismissal_gap_ms);
   say("early_change_percent", faults.early_change_percent);
@@ -341,6 +342,18 @@ void DescribeFaults(const FaultOptions& faults, const SayOption& say) {
   say("sync_ms", faults.sync_ms);
   say("skew_ms_max", faults.skew_ms_max);
   say("drift_ms_max", faults.drift_ms_max);
+}
+
+// What members say queues up, and is dropped where the queue is full. Pieces of a snapshot are
+// small, so that an election does not begin while one is under way.
+void DrawSlowLinks(std::uint64_t seed, RunOptions& options) {
+  Random random(seed ^ 0x736c'6f77'206c'696eu);
+  if (!random.OneIn(16)) return;
+  LinkRules& links = options.faults.links;
+  links.bytes_per_ms = Between(random, 6, 30);
+  links.queue_bytes_max = static_cast<std::size_t>(Between(random, 4, 32)) << 10;
+  options.cluster.strict_chunk_bytes = static_cast<std::size_t>(Between(random, 200, 1000));
+  FitPieces(options);
 }
 
 }  // namespace
@@ -374,6 +387,8 @@ RunOptions DrawOptions(std::uint64_t seed, bool strict, bool for_scenario) {
   Random rules(seed ^ 0x1122334455667788u);
   if (strict && !all_strict) options.faults.rules_gap_ms = Gap(rules, 5, 2000, 8000);
   if (all_strict) options.faults.start_ahead_gap_ms = Gap(clocks, 2, 4000, 10'000);
+  Random stops(seed ^ 0x7374'6f70'2069'7421u);
+  options.faults.stop_gap_ms = Gap(stops, 4, 2000, 12'000);
   Random bodies(seed ^ 0x0a1b2c3d4e5f6078u);
   options.workload.mismatch_percent = static_cast<std::uint32_t>(Between(bodies, 2, 16));
   options.workload.policy_changes = bodies.Below(9);
@@ -384,7 +399,7 @@ RunOptions DrawOptions(std::uint64_t seed, bool strict, bool for_scenario) {
   const bool echoes = links.very_late_permille >= 300;
   if (links.very_late_permille > 0 && random.OneIn(3) && !echoes)
     links.very_late_ms = Between(random, 1, 180) * 60'000;
-  if (!strict && !for_scenario) DrawMemory(seed, options);
+  if (!for_scenario) strict ? DrawSlowLinks(seed, options) : DrawMemory(seed, options);
   return options;
 }
 

@@ -71,6 +71,7 @@ struct FaultOptions {
   std::int64_t restored_gap_ms = 0;
   std::int64_t cloned_gap_ms = 0;
   std::int64_t stepped_gap_ms = 0;        // two starts, two directories, and a clock that went back
+  std::int64_t stop_gap_ms = 0;           // of nodes that are told to stop
   std::uint32_t replacements_max = 1000;  // of directories, in one world
   std::int64_t transfer_gap_ms = 0;       // of leadership
   std::int64_t dismissal_gap_ms = 0;      // of a member, for a while

@@ -54,7 +54,7 @@ class Simulation {
         disks_(cluster_, [this](Violations found) { Keep(std::move(found)); }),
         strict_room_(cluster_),
         take_ups_(history_, start_wall_ms_),
-        movers_(cluster_, ForMovingTenant(options.workload), options.seed * 11 + 4, history_) {
+        movers_(cluster_, ForMovingTenant(options.workload), options.seed * 13 + 5, history_) {
     history_.seed = options.seed;
     history_.scenario = options.scenario;
     history_.strict = options.strict;
@@ -204,6 +204,7 @@ class Simulation {
     if (options_.cluster.evict_oldest)
       NoteEvicted(disks_.evictions(), holdings_.begin()->second, history_);
     Keep(take_ups_.Refused());
+    Keep(CheckStopped(history_));
     ExcuseUntold(history_);
     Keep(CheckHistory(history_));
     Keep(CheckBlocked(history_));
@@ -216,7 +217,7 @@ class Simulation {
     for (const std::string& region : cluster_.regions()) Keep(CheckCounters(cluster_, region));
     holdings_ = WithoutForgettable(std::move(holdings_), cluster_.time().WallMillis(), grace_ms);
     Keep(CheckSurvivor(cluster_, holdings_));
-    Keep(CheckLosers(cluster_, holdings_));
+    Keep(CheckLosers(cluster_, holdings_, history_));
     Keep(CheckConflictCount(cluster_, holdings_, grace_ms));
     Keep(CheckDrained(cluster_, faults_.started_ahead(), faults_.started_behind()));
     Keep(CheckMemoryAtRest(cluster_));
@@ -237,7 +238,7 @@ class Simulation {
     const RunHoldings runs = ReadRunHoldings(cluster_);
     const std::int64_t now_ms = cluster_.time().WallMillis();
     const auto retention_ms = static_cast<std::int64_t>(options_.cluster.run_retention_ms);
-    Keep(CheckCancelled(runs));
+    Keep(CheckCancelled(history_, runs));
     Keep(CheckRunCommands(history_, runs, start_wall_ms_));
     Keep(CheckRunAnswers(history_, retention_ms));
     Keep(CheckRunEnds(history_, runs));

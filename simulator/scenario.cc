@@ -84,6 +84,7 @@ Fields FaultFields(FaultOptions& f) {
           {"restored_gap_ms", Into(f.restored_gap_ms)},
           {"cloned_gap_ms", Into(f.cloned_gap_ms)},
           {"stepped_gap_ms", Into(f.stepped_gap_ms)},
+          {"stop_gap_ms", Into(f.stop_gap_ms)},
           {"replacements_max", Into(f.replacements_max)},
           {"transfer_gap_ms", Into(f.transfer_gap_ms)},
           {"dismissal_gap_ms", Into(f.dismissal_gap_ms)},
@@ -137,6 +138,7 @@ const std::map<std::string, Fault::Kind, std::less<>> kFaultWords = {
     {"restored-backup", Fault::Kind::kRestored},
     {"cloned-directory", Fault::Kind::kCloned},
     {"stepped-starts", Fault::Kind::kSteppedStarts},
+    {"stopped-node", Fault::Kind::kStopped},
     {"transfer", Fault::Kind::kTransfer},
     {"dismissed-member", Fault::Kind::kDismissed}};
 

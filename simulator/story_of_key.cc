@@ -60,6 +60,19 @@ std::map<std::pair<std::string, std::string>, std::vector<const Operation*>> Str
   return slots;
 }
 
+std::int64_t AwakeMillis(const History& history, const std::string& region, std::int64_t at_ms) {
+  for (const Fault& fault : history.faults)
+    if (fault.kind == Fault::Kind::kPause && fault.region == region && fault.from_ms <= at_ms &&
+        (fault.to_ms < 0 || fault.to_ms >= at_ms))
+      at_ms = fault.to_ms < 0 ? history.end_ms : fault.to_ms;
+  return at_ms;
+}
+
+std::int64_t AskedMillis(const History& history, const Operation& operation) {
+  const std::int64_t heard_ms = AwakeMillis(history, operation.region, operation.invoked_ms);
+  return AwakeMillis(history, operation.region, heard_ms + operation.wait_ms);
+}
+
 std::string Describe(const Operation& operation) {
   return operation.region + " " + operation.tenant + "/" + operation.key + " #" +
          std::to_string(operation.id) + " run " + operation.run_id;

@@ -103,6 +103,12 @@ inline bool IsSameMemory(const Operation& one, const Operation& other) {
   return one.region == other.region && one.life == other.life;
 }
 
+/// When the region, which may stand still then, goes on.
+std::int64_t AwakeMillis(const History& history, const std::string& region, std::int64_t at_ms);
+/// When its region was last asked by the call: whoever waits asks again when the wait is over. A
+/// node that stands still hears its callers, and counts their time, when it goes on.
+std::int64_t AskedMillis(const History& history, const Operation& operation);
+
 /// "eu acme/k1 #12 run X" for messages.
 std::string Describe(const Operation& operation);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "simulator/run_callers.h"
 #include "simulator/run_holdings.h"
 
 namespace once {
@@ -13,11 +14,6 @@ bool ShowsAdmission(const Operation& operation) {
       operation.kind == Operation::Kind::kBegin || operation.kind == Operation::Kind::kCreate;
   return creates && IsCarriedOut(operation) && operation.status == 201 &&
          operation.answer_body.find("{\"runId\":\"" + operation.run_id) == 0;
-}
-
-bool IsReplacement(const Fault& fault) {
-  return fault.kind == Fault::Kind::kEmptied || fault.kind == Fault::Kind::kRestored ||
-         fault.kind == Fault::Kind::kCloned || fault.kind == Fault::Kind::kSteppedStarts;
 }
 
 }  // namespace
@@ -47,6 +43,14 @@ std::map<std::string, StoryOfRun> StoriesOfRuns(const History& history) {
 bool MayHaveForgotten(const History& history, const std::string& home, std::int64_t by_ms) {
   return std::any_of(history.faults.begin(), history.faults.end(), [&](const Fault& fault) {
     return IsReplacement(fault) && fault.region == home && fault.from_ms <= by_ms;
+  });
+}
+
+bool IsCancelledByCaller(const History& history, const Run& run) {
+  if (run.status() != RUN_CANCELLED) return false;
+  return std::ranges::any_of(history.operations, [&](const Operation& operation) {
+    return operation.kind == Operation::Kind::kCancel && operation.run_id == run.run_id() &&
+           MarkOf(operation.body) == run.reason();
   });
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "replica/ledger/records.pb.h"
 #include "simulator/history.h"
 
 namespace once {
@@ -36,6 +37,9 @@ inline bool IsCarriedOut(const Operation& operation) {
   return operation.answer == Operation::Answer::kDone ||
          operation.answer == Operation::Answer::kReplay;
 }
+
+/// Its record says that a caller cancelled it, in words that a caller did say to it.
+bool IsCancelledByCaller(const History& history, const Run& run);
 
 /// The status of the run as the answer shows it: "running", "completed", "cancelled said-7" with
 /// the reason where a read shows it. Empty: it shows none.

@@ -23,32 +23,21 @@ std::string ActorOf(const Operation& operation) {
   return "#" + std::to_string(operation.id);
 }
 
-// A node that stands still hears its callers, and counts their time, when it goes on.
-std::int64_t TakeUpWatch::AwakeMillis(const std::string& region, std::int64_t at_ms) const {
-  for (const Fault& fault : history_.faults)
-    if (fault.kind == Fault::Kind::kPause && fault.region == region && fault.from_ms <= at_ms &&
-        fault.to_ms >= at_ms)
-      at_ms = fault.to_ms;
-  return at_ms;
-}
-
-// Whoever waits asks for the last time when the wait is over.
-std::int64_t TakeUpWatch::AskedMillis(const Operation& operation) const {
-  const std::int64_t heard_ms = AwakeMillis(operation.region, operation.invoked_ms);
-  return AwakeMillis(operation.region, heard_ms + operation.wait_ms);
+std::int64_t LatestTakeUpMillis(const History& history, const Operation& operation) {
+  for (const Fault& fault : history.faults)
+    if (fault.kind == Fault::Kind::kClockJump && fault.region == operation.region &&
+        std::abs(fault.amount) > 2 * kSkewBoundMs && fault.from_ms <= operation.invoked_ms &&
+        (fault.to_ms < 0 || fault.to_ms >= operation.invoked_ms))
+      return INT64_MAX;
+  return AskedMillis(history, operation) + kAnswerMs + 2 * kSkewBoundMs;
 }
 
 bool TakeUpWatch::IsLate(const Operation& operation, const Claim& claim) const {
   if (!operation.strict) return false;
-  const std::int64_t after_ms = claim.taken_up_ms() - start_wall_ms_ - AskedMillis(operation);
-  if (after_ms > kAnswerMs) Reached("a request was taken up after its caller had got its 503");
-  if (after_ms <= kAnswerMs + 2 * kSkewBoundMs) return false;
-  for (const Fault& fault : history_.faults)
-    if (fault.kind == Fault::Kind::kClockJump && fault.region == operation.region &&
-        std::abs(fault.amount) > 2 * kSkewBoundMs && fault.from_ms <= operation.invoked_ms &&
-        (fault.to_ms < 0 || fault.to_ms >= operation.invoked_ms))
-      return false;
-  return true;
+  const std::int64_t at_ms = claim.taken_up_ms() - start_wall_ms_;
+  if (at_ms > AskedMillis(history_, operation) + kAnswerMs)
+    Reached("a request was taken up after its caller had got its 503");
+  return at_ms > LatestTakeUpMillis(history_, operation);
 }
 
 Violations TakeUpWatch::Look(const Claim& claim, std::int64_t now_ms) {

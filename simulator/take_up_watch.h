@@ -12,13 +12,19 @@
 
 namespace once {
 
-/// What a begin of the workload is sent as: a claim then says which invocation took it up.
+/// What a begin of a simulated caller is sent as: a claim then says which invocation took it up.
 std::string ActorOf(const Operation& operation);
 
+/// By the leader's stamp a strict command is taken up by then, or never. What its caller was told
+/// before that, by a node that gave up earlier, changes nothing about it. INT64_MAX: the clock of
+/// whoever was asked was off, and nothing is promised.
+std::int64_t LatestTakeUpMillis(const History& history, const Operation& operation);
+
 /// Shown claims as regions have them, it finds invocations that took up two claims, or one claim
-/// under two fences; and strict ones that were taken up, by the stamp, later than the clock bound
-/// after the caller's 503. Stamps and askers' clocks may differ by the bound from true time; whose
-/// wall clock was off beyond it is promised nothing about time.
+/// under two fences, or any though its caller was told that nothing was done; and strict ones that
+/// were taken up, by the stamp, later than the clock bound after the caller's 503. Stamps and
+/// askers' clocks may differ by the bound from true time; whose wall clock was off beyond it is
+/// promised nothing about time.
 class TakeUpWatch {
  public:
   /// `history` outlives it; its time began when the wall said `start_wall_ms`.
@@ -34,10 +40,6 @@ class TakeUpWatch {
     std::string run_id;
     std::uint64_t fence = 0;
   };
-  /// When the region, which may stand still then, goes on.
-  std::int64_t AwakeMillis(const std::string& region, std::int64_t at_ms) const;
-  /// When its region was last asked by it.
-  std::int64_t AskedMillis(const Operation& operation) const;
   bool IsLate(const Operation& operation, const Claim& claim) const;
 
   const History& history_;

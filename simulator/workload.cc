@@ -202,7 +202,7 @@ std::function<bool()> Workload::Await(std::function<void()> unheard) {
 void Workload::Send(std::size_t operation, const std::string& region, Command command,
                     std::function<void(const Answer&)> hear, std::function<void()> unheard) {
   auto over = Await(std::move(unheard));
-  if (!cluster_.IsUp(region)) return;
+  if (!cluster_.Listens(region)) return;
   history_.operations[operation].room = HasRoom(history_.operations[operation]);
   const std::int64_t wait_ms = history_.operations[operation].wait_ms;
   cluster_.Submit(region, std::move(command), Heard(operation, std::move(over), std::move(hear)),
@@ -304,7 +304,7 @@ void Workload::ChangePolicy() {
   const std::string region = operation.region;
   const std::size_t at = Record(std::move(operation));
   auto over = Await([] {});
-  if (!cluster_.IsUp(region)) return;
+  if (!cluster_.Listens(region)) return;
   cluster_.ChangePolicy(region, policy, Heard(at, std::move(over), [](const Answer&) {}));
 }
 
@@ -337,7 +337,7 @@ void Workload::LookUp(const Call& call, const std::string& region, const std::st
                       const std::string& hash) {
   const std::size_t at = Record(About(Operation::Kind::kLookUp, call, region));
   const auto over = Await([] {});
-  if (!cluster_.IsUp(region)) return;
+  if (!cluster_.Listens(region)) return;
   const auto heard = [this, over, at](const Slot* slot) {
     if (!over()) return;
     history_.operations[at].returned_ms = NowMillis();

@@ -149,7 +149,7 @@ void Ledger::Lose(const std::string& hash, const Slot& slot, const Loss& loss, c
   if (!MutationOn("completed-before-forgotten")) run->set_completed_before(had_completed);
   if (MutationOn("cancel-twice")) CancelRunNow(*run, kLossReason, context);
   if (run->status() != RUN_CANCELLED || MutationOn("cancel-twice"))
-    CancelRunNow(*run, kLossReason, context);
+    CancelRunNow(*run, MutationOn("loss-without-reason") ? "" : kLossReason, context);
   answer.cancelled_runs.push_back(loss.run_id());
 }
 

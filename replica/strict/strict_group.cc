@@ -72,11 +72,13 @@ void StrictGroup::Stop(std::function<void()> stopped) {
 }
 
 void StrictGroup::StopBy(std::int64_t deadline_us, bool led, std::function<void()> stopped) {
-  engine_->GiveWay();
+  if (!MutationOn("stopped-without-handover")) engine_->GiveWay();
   // One that is known to lead has been elected, and does not need this node's vote any more.
   const bool succeeded = !led || (!engine_->Leads() && !engine_->LeaderRegion().empty());
-  const bool late = world_.scheduler.MonotonicMicros() >= deadline_us;
-  if (late || (succeeded && requests_.size() == 0)) {
+  const bool late =
+      world_.scheduler.MonotonicMicros() >= deadline_us && !MutationOn("stop-waits-for-majority");
+  const bool answered = requests_.size() == 0 || MutationOn("waiters-given-up-at-stop");
+  if (late || (succeeded && answered)) {
     requests_.GiveUp();
     try {
       state_.Store();  // the next start has less to apply
@@ -110,6 +112,11 @@ void StrictGroup::Submit(Command command, Done done) {
   }
   if (RulesDiffer() && MayAdmit(command)) return done(Unavailable(true));
   requests_.Ask(std::move(command), world_.clock.NowMillis() + options_.answer_ms, std::move(done));
+}
+
+bool StrictGroup::MayRecall() {
+  const bool safe = world_.clock.Safe() || MutationOn("recalled-while-unsafe");
+  return safe && !ClockDiffers() && (!clock_differed_ || MutationOn("clock-forgotten-by-leader"));
 }
 
 Answer StrictGroup::Recall(const Command& command) {
@@ -188,6 +195,7 @@ void StrictGroup::LeaderChanged() {
 void StrictGroup::JudgeItself() {
   const bool differed = RulesDiffer();
   engine_->Leads() ? JudgeAsLeader() : JudgeAsFollower(engine_->LeaderRegion());
+  if (clock_standing_ != ClockStanding::kUnheard) clock_differed_ = ClockDiffers();
   if (RulesDiffer() && !differed) requests_.GiveUp(MayAdmit);
   proposals_.Heed(clock_standing_);
 }

@@ -107,7 +107,7 @@ class StrictGroup : private StateMachine {
   /// lead, or from the leader's. While no leader is heard, as it was last.
   bool ClockDiffers() const { return clock_standing_ == ClockStanding::kDiffers; }
   /// What has expired is known: a stored answer may be given.
-  bool MayRecall() { return world_.clock.Safe() && !ClockDiffers(); }
+  bool MayRecall();
   /// Everything applied so far goes into the open batch of the outer Tables.
   void Store() override { state_.Store(); }
   /// Messages that no honest node sends, of all kinds.
@@ -151,6 +151,7 @@ class StrictGroup : private StateMachine {
   StrictReads reads_;
   LeaderDuties duties_;
   ClockStanding clock_standing_ = ClockStanding::kUnheard;
+  bool clock_differed_ = false;  // when it was last known how it stands
   bool rules_differ_;
   bool led_ = false;
   std::uint64_t refused_ = 0;

@@ -73,7 +73,7 @@ void StrictRequests::GiveUp(const std::function<bool(const Command&)>& which) {
 
 void StrictRequests::Disappoint(const Done& done, bool sent) {
   ++unavailable_;
-  done(Unavailable(!sent));
+  done(Unavailable(!sent || MutationOn("sent-called-refused")));
 }
 
 // Posted: what the event loop already holds goes in one message.

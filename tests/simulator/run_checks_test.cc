@@ -106,7 +106,7 @@ bool Says(const Violations& violations, const std::string& what) {
 TEST(RunChecks, ACalmWorldPassesAll) {
   World world;
   world.Read(2000, "running ");
-  EXPECT_EQ(First(CheckCancelled(world.held)), "");
+  EXPECT_EQ(First(CheckCancelled(world.history, world.held)), "");
   EXPECT_EQ(First(CheckRunCommands(world.history, world.held, 0)), "");
   EXPECT_EQ(First(CheckRunAnswers(world.history, kWeekMs)), "");
   EXPECT_EQ(First(CheckRunEnds(world.history, world.held)), "");
@@ -122,16 +122,20 @@ TEST(RunChecks, ALoserIsCancelledAndSaysWhetherItHadCompleted) {
   loss.set_region("eu");
   loss.set_loser_had_completed(true);
   world.held["eu"].lost[kRun] = loss;
-  EXPECT_TRUE(Says(CheckCancelled(world.held), "lost and is running"));
+  EXPECT_TRUE(Says(CheckCancelled(world.history, world.held), "lost and is running"));
   world.SetStatus(RUN_CANCELLED, kLossReason);
-  EXPECT_TRUE(Says(CheckCancelled(world.held), "does not say that it had completed"));
+  EXPECT_TRUE(
+      Says(CheckCancelled(world.history, world.held), "does not say that it had completed"));
   for (const std::string& region : world.history.regions)
     world.RunIn(region).set_completed_before(true);
-  EXPECT_EQ(First(CheckCancelled(world.held)), "");
+  EXPECT_EQ(First(CheckCancelled(world.history, world.held)), "");
   world.RunIn("ap").set_status(RUN_COMPLETED);
-  EXPECT_TRUE(Says(CheckCancelled(world.held), "ap: run")) << "in every region";
-  world.SetStatus(RUN_CANCELLED, "no longer needed");
-  EXPECT_EQ(First(CheckCancelled(world.held)), "") << "by its caller, before it lost";
+  EXPECT_TRUE(Says(CheckCancelled(world.history, world.held), "ap: run")) << "in every region";
+  world.SetStatus(RUN_CANCELLED, MarkOf(5));
+  EXPECT_TRUE(Says(CheckCancelled(world.history, world.held), "for another reason"));
+  world.Command(Kind::kCancel, 2000, 200);
+  EXPECT_EQ(First(CheckCancelled(world.history, world.held)), "")
+      << "by its caller, before it lost";
 }
 
 TEST(RunChecks, ACommandTakesEffectOnceAtItsHomeAndNotLongAfterItsRefusal) {

@@ -43,6 +43,15 @@ TEST(TakeUps, OfOneInvocationUnderTwoFencesAreFound) {
   EXPECT_EQ(watch.Look(TakenUp(begin, "B", 7, 950), 1000).size(), 1u);
 }
 
+TEST(TakeUps, OfWhatSomebodyWasToldIsNotDoneAreFound) {
+  Calls calls;
+  const Operation& begin = calls.Begin(100, 200, Heard::kUnavailable);
+  TakeUpWatch watch(calls.history, kStartMs);
+  EXPECT_TRUE(watch.Look(TakenUp(begin, "A", 1, 150), 200).empty());
+  calls.history.operations[0].refused = true;
+  EXPECT_EQ(watch.Look(TakenUp(begin, "A", 1, 150), 300).size(), 1u);
+}
+
 TEST(TakeUps, LaterThanTheClockBoundAfterThe503AreFound) {
   Calls calls;
   calls.Begin(100, 2100, Heard::kUnavailable);
@@ -139,16 +148,16 @@ TEST(OtherClockChecked, AReplayThatTookNoTimeIsFound) {
   EXPECT_TRUE(CheckOtherClock(calls.history).empty());
 }
 
-TEST(OtherClockChecked, WhoIsBehindAndWasNotToldIsExcused) {
+TEST(OtherClockChecked, WhoStartedBehindIsExcusedUntilItHearsSomebody) {
   Calls calls;
   calls.Replay(20, 20, "A", 1, "x");
-  calls.history.faults.push_back({Fault::Kind::kClockJump, 10, 70, "eu", "", -4000});
-  History told = calls.history;
+  calls.Replay(40, 40, "A", 1, "x");
+  ExcuseUntold(calls.history);
+  EXPECT_EQ(calls.history.operations[0].answer, Heard::kReplay);
+  calls.history.untold.push_back({"eu", 10, 30});
   ExcuseUntold(calls.history);
   EXPECT_EQ(calls.history.operations[0].answer, Heard::kNone);
-  told.differences.push_back({"eu", true, 15, -1});
-  ExcuseUntold(told);
-  EXPECT_EQ(told.operations[0].answer, Heard::kReplay);
+  EXPECT_EQ(calls.history.operations[1].answer, Heard::kReplay);
 }
 
 /// Watched while regions are started with other rules.

@@ -202,6 +202,24 @@ TEST(StrictClock, S_21_ANodeWhoseClockDiffersReplaysNothingStrictAlsoWhenItIsCut
   EXPECT_EQ(story.BeginPatiently(ahead, "k").claim.run_id(), run);
 }
 
+// It hears one voter whose clock differs, which is too few to say what most voters' clocks show.
+TEST(StrictClock, S_21_ANodeThatKnowsThatItsClockDiffersReplaysNothingWhenItBeginsToLead) {
+  StrictStory story;
+  const std::string behind = story.Followers()[0];
+  const std::string unheard = story.Followers()[1];
+  story.cluster.Crash(behind);
+  story.cluster.JumpWall(behind, -5000);
+  story.Run(6000);
+  story.cluster.Restart(behind);
+  story.Run(3000);
+  ASSERT_FALSE(story.cluster.replica(behind).ClockSafe());
+  story.cluster.Partition({behind}, {unheard});
+  EXPECT_EQ(story.Group(story.Leader()).engine().Transfer(story.Status(behind).name), "");
+  ASSERT_TRUE(
+      story.cluster.time().RunUntil([&] { return story.Group(behind).engine().Leads(); }, 5000));
+  EXPECT_FALSE(story.cluster.replica(behind).ClockSafe());
+}
+
 /// Two nodes that talk, with what each message takes.
 class MemberClocksTest : public testing::Test {
  protected:
