@@ -79,10 +79,35 @@ class StoppedNode {
     return operation.strict && asks && operation.answer == Operation::Answer::kUnavailable &&
            !operation.refused && operation.returned_ms >= stopped_.told_ms &&
            operation.returned_ms < stopped_.told_ms + kStopGiveUpMs &&
-           operation.returned_ms < operation.invoked_ms + kAnswerMs && !HadOtherRules(operation);
+           operation.returned_ms < operation.invoked_ms + kAnswerMs && !HadOtherRules(operation) &&
+           !GotSnapshot(operation);
   }
 
+  // The answer may be among what a snapshot stands for; one in one piece comes unseen to a member
+  // that was taken out and in again.
+  bool GotSnapshot(const Operation& operation) const {
+    const bool was_out = std::ranges::any_of(history_.faults, [&](const Fault& fault) {
+      return fault.kind == Fault::Kind::kDismissed && fault.region == operation.region &&
+             fault.from_ms <= operation.returned_ms &&
+             (fault.to_ms < 0 || fault.to_ms >= operation.invoked_ms);
+    });
+    return was_out || std::ranges::any_of(history_.snapshots, [&](const SnapshotTrip& trip) {
+             return trip.region == operation.region && trip.there_ms >= operation.invoked_ms &&
+                    trip.there_ms <= operation.returned_ms;
+           });
+  }
+
+  // Its own, or, where it begins to lead, those of others.
   bool HadOtherRules(const Operation& operation) const {
+    const bool begins_to_lead =
+        std::ranges::any_of(history_.leaders, [&](const Leadership& leadership) {
+          return leadership.region == operation.region &&
+                 leadership.at_ms >= operation.invoked_ms &&
+                 leadership.at_ms <= operation.returned_ms;
+        });
+    const bool rules_change = std::ranges::any_of(
+        history_.differences, [](const Difference& difference) { return !difference.of_clock; });
+    if (begins_to_lead && rules_change) return true;
     return std::ranges::any_of(history_.differences, [&](const Difference& difference) {
       return !difference.of_clock && difference.region == operation.region &&
              difference.from_ms <= operation.returned_ms &&

@@ -77,7 +77,11 @@ void Faults::GiveRules(std::vector<std::string> order, std::size_t at,
 
 void Faults::StartWith(const std::string& region, const std::vector<StrictRoute>& rules) {
   cluster_.SetStrictRoutes(region, rules);
-  CrashFor(region, 50 + Below(300));
+  const std::int64_t for_ms = 50 + Below(300);
+  // In the end it is told to stop, and stores what it has applied: what was over by then keeps no
+  // rule from being changed.
+  const bool answers = cluster_.IsUp(region) && cluster_.replica(region).Answering();
+  stopped_&& answers ? StopFor(region, for_ms) : CrashFor(region, for_ms);
 }
 
 void Faults::EndRules(const std::vector<StrictRoute>& wanted) {

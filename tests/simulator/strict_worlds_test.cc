@@ -148,7 +148,7 @@ TEST(OtherClockChecked, AReplayThatTookNoTimeIsFound) {
   EXPECT_TRUE(CheckOtherClock(calls.history).empty());
 }
 
-TEST(OtherClockChecked, WhoStartedBehindIsExcusedUntilItHearsSomebody) {
+TEST(OtherClockChecked, WhoStartedBehindIsExcusedUntilItHearsALeader) {
   Calls calls;
   calls.Replay(20, 20, "A", 1, "x");
   calls.Replay(40, 40, "A", 1, "x");
