@@ -83,18 +83,12 @@ class StoppedNode {
            !GotSnapshot(operation);
   }
 
-  // The answer may be among what a snapshot stands for; one in one piece comes unseen to a member
-  // that was taken out and in again.
+  // The answer may be among what the snapshot stands for.
   bool GotSnapshot(const Operation& operation) const {
-    const bool was_out = std::ranges::any_of(history_.faults, [&](const Fault& fault) {
-      return fault.kind == Fault::Kind::kDismissed && fault.region == operation.region &&
-             fault.from_ms <= operation.returned_ms &&
-             (fault.to_ms < 0 || fault.to_ms >= operation.invoked_ms);
+    return std::ranges::any_of(history_.snapshots, [&](const SnapshotTrip& trip) {
+      return trip.region == operation.region && trip.there_ms >= operation.invoked_ms &&
+             trip.there_ms <= operation.returned_ms;
     });
-    return was_out || std::ranges::any_of(history_.snapshots, [&](const SnapshotTrip& trip) {
-             return trip.region == operation.region && trip.there_ms >= operation.invoked_ms &&
-                    trip.there_ms <= operation.returned_ms;
-           });
   }
 
   // Its own, or, where it begins to lead, those of others.
