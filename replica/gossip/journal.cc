@@ -226,6 +226,11 @@ void Journal::Reopen(const Stream& own) {
   SkipTo(seen);
 }
 
+void Journal::CloseAgain(const Stream& own) {
+  applied_.Erase(own);
+  tables_.EraseRaw(keys::Seen(own.first, own.second));
+}
+
 std::vector<SealedFrame> Journal::After(const Stream& stream, std::uint64_t after,
                                         std::size_t bytes_max) const {
   std::vector<SealedFrame> frames;

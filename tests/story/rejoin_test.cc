@@ -307,6 +307,51 @@ TEST(RejoinOfAnother, S_49_WhoGaveItBackLosesItBeforeTheThirdHasHeardOfIt) {
     EXPECT_EQ(story.RunIn(region, created).status(), WAITING_APPROVAL) << region;
 }
 
+// us lost its first stream, which only eu knew, and begins to close the next one, for which it does
+// not wait for eu. eu comes back with the first, and loses it before it has given it back.
+TEST(RejoinOfAnother, S_30_S_49_StreamsAreClosedWhenWhoHadMoreOfOneHasLostItToo) {
+  ClusterOptions options;
+  options.gossip.silence_ms_max = 5000;
+  Story story(options);
+  const auto lose = [&story](const std::string& region) {
+    story.cluster.Crash(region);
+    story.cluster.Empty(region);
+    story.cluster.Restart(region);
+  };
+  const auto wait_for = [&story](const Stream& stream) {
+    return story.cluster.time().RunUntil(
+        [&] {
+          const Vector& durable = story.cluster.gossip("us").durable();
+          return durable.Find(stream.first, stream.second) != nullptr;
+        },
+        20'000);
+  };
+  story.cluster.Partition({"ap"}, {"eu", "us"});
+  story.Claim("us", "k1");
+  story.Run(1000);
+  const Stream first = story.cluster.gossip("us").journal().own();
+  story.cluster.Heal();
+  story.cluster.Partition({"eu"}, {"us", "ap"});
+  lose("us");
+  story.Run(100);
+  story.Claim("us", "k2");
+  story.Run(1000);
+  story.cluster.Crash("us");
+  story.cluster.Restart("us");
+  ASSERT_TRUE(wait_for({"us", 0})) << "it begins to close";
+  story.cluster.Heal();
+  story.cluster.Partition({"ap"}, {"eu", "us"});
+  ASSERT_TRUE(wait_for(first)) << "it lacks that after all";
+  ASSERT_EQ(KnownUpto(story.cluster.gossip("us").durable(), first), 0u);
+  lose("eu");
+  story.cluster.Heal();
+  story.Run(20'000);
+  EXPECT_TRUE(story.RunUntilQuiet());
+  for (const std::string& region : story.cluster.regions())
+    EXPECT_LE(story.cluster.gossip(region).journal().applied().size(), 6u) << region;
+  EXPECT_NE(story.SlotIn("eu", "k2"), nullptr);
+}
+
 // Callers, cuts, crashes and lost directories in any order; in the end all agree.
 class RejoinAnyhow : public testing::TestWithParam<std::uint64_t> {
  protected:
