@@ -201,6 +201,45 @@ TEST_P(Rejoin, S_30_S_49_RecordsComeBackAsTheyWere) {
     EXPECT_NE(page.find(counter), std::string::npos) << counter << " is made of what came back";
 }
 
+// eu's owner came late, eu was set back to before that, took its claim up again when the winner was
+// over, and completed it. When eu or another loses everything then, the record comes with the
+// claim.
+TEST(RejoinOfAnother, S_30_S_49_ARecordComesBackWithAClaimThatItsHomeHasTakenUpAgain) {
+  for (const std::string loser : {"eu", "ap"}) {
+    Story story;
+    story.cluster.Partition({"eu"}, {"us", "ap"});
+    const Answer winner = story.Do("us", BeginCommand("acme", "k1", 1, 1000, 2000));
+    ASSERT_EQ(story.Complete("us", winner).kind, Kind::kDone);
+    const Answer slow = story.Begin("eu", "k1");
+    story.cluster.Crash("eu");
+    const MemoryDisk backup = story.cluster.disk("eu");
+    story.cluster.Restart("eu");
+    story.cluster.Heal();
+    ASSERT_TRUE(story.RunUntilQuiet());
+    ASSERT_EQ(story.Complete("eu", slow).kind, Kind::kStaleFence);
+    ASSERT_TRUE(story.RunUntilQuiet());
+    ASSERT_EQ(story.Listed("ap").size(), 1u);
+    story.cluster.Partition({"eu"}, {"us", "ap"});
+    story.cluster.Crash("eu");
+    story.cluster.disk("eu") = backup;
+    story.cluster.Restart("eu");
+    story.Run(story.cluster.options().lease_ms + 2000);
+    ASSERT_EQ(story.Claim("eu", "k1"), slow.claim.run_id()) << "taken up, not made anew";
+    story.cluster.Heal();
+    story.Run(20'000);
+    ASSERT_TRUE(story.RunUntilQuiet());
+    story.cluster.Crash(loser);
+    story.cluster.Empty(loser);
+    story.cluster.Restart(loser);
+    story.Run(20'000);
+    ASSERT_TRUE(story.RunUntilQuiet());
+    for (const std::string& region : story.cluster.regions())
+      EXPECT_TRUE(
+          story.cluster.replica(region).tables().FindConflict(LATE_COMPLETION, slow.claim.run_id()))
+          << region << " after " << loser << " lost all";
+  }
+}
+
 TEST_P(Rejoin, S_30_S_49_WhatIsAdmittedAnewBeforeAPeerIsHeardIsAConflictLikeAnyOther) {
   BackUp();
   const std::string first = story_.Run("eu", "k1");
