@@ -23,7 +23,12 @@ std::optional<Conflict> ConflictOf(Tables& tables, const Slot& slot, const Claim
   const bool may_have_lost = claim.region() == region
                                  ? std::any_of(slot.losses().begin(), slot.losses().end(), is)
                                  : claim.state() == COMPLETED;
-  return may_have_lost ? tables.FindConflict(LOST, claim.run_id()) : std::nullopt;
+  if (may_have_lost)
+    if (auto lost = tables.FindConflict(LOST, claim.run_id())) return lost;
+  // Its home may have gone on since from a state before it gave way: what it did first is still so.
+  // Most slots have one claim, which never gave way to another.
+  if (slot.claims_size() == 1) return std::nullopt;
+  return tables.FindConflict(LATE_COMPLETION, claim.run_id());
 }
 
 }  // namespace
@@ -224,6 +229,11 @@ void Journal::Reopen(const Stream& own) {
   seen.set_incarnation(own.second);
   seen.set_sequence(SpokenUpto(own));
   SkipTo(seen);
+}
+
+void Journal::CloseAgain(const Stream& own) {
+  applied_.Erase(own);
+  tables_.EraseRaw(keys::Seen(own.first, own.second));
 }
 
 std::vector<SealedFrame> Journal::After(const Stream& stream, std::uint64_t after,
