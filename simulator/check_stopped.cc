@@ -79,10 +79,29 @@ class StoppedNode {
     return operation.strict && asks && operation.answer == Operation::Answer::kUnavailable &&
            !operation.refused && operation.returned_ms >= stopped_.told_ms &&
            operation.returned_ms < stopped_.told_ms + kStopGiveUpMs &&
-           operation.returned_ms < operation.invoked_ms + kAnswerMs && !HadOtherRules(operation);
+           operation.returned_ms < operation.invoked_ms + kAnswerMs && !HadOtherRules(operation) &&
+           !GotSnapshot(operation);
   }
 
+  // The answer may be among what the snapshot stands for.
+  bool GotSnapshot(const Operation& operation) const {
+    return std::ranges::any_of(history_.snapshots, [&](const SnapshotTrip& trip) {
+      return trip.region == operation.region && trip.there_ms >= operation.invoked_ms &&
+             trip.there_ms <= operation.returned_ms;
+    });
+  }
+
+  // Its own, or, where it begins to lead, those of others.
   bool HadOtherRules(const Operation& operation) const {
+    const bool begins_to_lead =
+        std::ranges::any_of(history_.leaders, [&](const Leadership& leadership) {
+          return leadership.region == operation.region &&
+                 leadership.at_ms >= operation.invoked_ms &&
+                 leadership.at_ms <= operation.returned_ms;
+        });
+    const bool rules_change = std::ranges::any_of(
+        history_.differences, [](const Difference& difference) { return !difference.of_clock; });
+    if (begins_to_lead && rules_change) return true;
     return std::ranges::any_of(history_.differences, [&](const Difference& difference) {
       return !difference.of_clock && difference.region == operation.region &&
              difference.from_ms <= operation.returned_ms &&

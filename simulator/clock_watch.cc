@@ -35,14 +35,13 @@ bool ClockWatch::Tells(const ClockWord& word, const std::string& to) const {
 }
 
 void ClockWatch::Delivered(const std::string& from, const std::string& to,
-                           const std::string& message, std::int64_t now_ms) {
+                           const std::string& message) {
   const auto at = watched_.find(to);
   StrictMessage parsed;
   if (at == watched_.end() || at->second.knows || message.empty() || message[0] != '\0') return;
   if (!cluster_.IsUp(to) || !parsed.ParseFromString(message.substr(1))) return;
-  if (const auto untold = std::exchange(at->second.untold, {}))
-    history_.untold[*untold].to_ms = now_ms;
-  if (Tells(parsed.clock(), to)) at->second.told[from] = true;
+  at->second.heard.insert(from);
+  if (Tells(parsed.clock(), to)) at->second.told.insert(from);
 }
 
 std::size_t ClockWatch::NoteDifference(const std::string& region, std::int64_t now_ms) {
@@ -66,10 +65,13 @@ void ClockWatch::Observe(const std::string& region, std::int64_t now_ms) {
   if (at == watched_.end() || !cluster_.IsUp(region)) return;
   Watched& watched = at->second;
   ObserveJump(region, watched, now_ms);
-  if (watched.told.empty() || watched.knows) return;
+  if (watched.heard.empty() || watched.knows) return;
   const Raft* const raft = cluster_.raft(region);
   if (!raft || raft->leader().empty() || raft->role() == RaftRole::kLeader) return;
-  if (!watched.told.contains(RegionOfMember(raft->leader()))) return;
+  const std::string leader = RegionOfMember(raft->leader());
+  if (watched.untold && watched.heard.contains(leader))
+    history_.untold[*std::exchange(watched.untold, {})].to_ms = now_ms;
+  if (!watched.told.contains(leader)) return;
   watched.knows = NoteDifference(region, now_ms);
 }
 

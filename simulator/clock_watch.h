@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "replica/strict/strict.pb.h"
@@ -25,8 +26,7 @@ class ClockWatch {
 
   void Restarted(const std::string& region, std::int64_t now_ms);
   /// A message is about to be heard.
-  void Delivered(const std::string& from, const std::string& to, const std::string& message,
-                 std::int64_t now_ms);
+  void Delivered(const std::string& from, const std::string& to, const std::string& message);
   /// The region has done something.
   void Observe(const std::string& region, std::int64_t now_ms);
 
@@ -34,7 +34,8 @@ class ClockWatch {
   struct Watched {
     std::int64_t started_wall_ms = 0;
     std::int64_t started_offset_ms = 0;  // of its wall
-    std::map<std::string, bool> told;    // by whom
+    std::set<std::string> heard;         // in this start, whoever leads
+    std::set<std::string> told;          // by whom
     std::optional<std::size_t> knows;    // places in the history
     std::optional<std::size_t> jumped;
     std::optional<std::size_t> untold;
@@ -49,7 +50,7 @@ class ClockWatch {
   std::map<std::string, Watched> watched_;
 };
 
-/// What a region that started with its clock behind replayed by itself before it heard anybody is
+/// What a region that started with its clock behind replayed by itself before it heard a leader is
 /// not promised to be right (docs/CONSISTENCY.md, Strict routes, Time): as if nobody had heard it.
 void ExcuseUntold(History& history);
 

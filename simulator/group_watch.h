@@ -35,7 +35,7 @@ class GroupWatch {
   void Restarted(const std::string& region);
   /// A message is about to be heard by a region whose clock is off.
   void Delivered(const std::string& from, const std::string& to, const std::string& message) {
-    clocks_.Delivered(from, to, message, NowMillis());
+    clocks_.Delivered(from, to, message);
   }
   /// All faults have ended: from now on it must become well within the bound.
   void Healed() { healed_ms_ = NowMillis(); }

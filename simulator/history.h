@@ -169,7 +169,7 @@ struct Difference {
   std::int64_t to_ms = -1;  // -1: to the end
 };
 
-/// A start with the wall clock behind by more than the bound had heard nobody of the group yet.
+/// A start with the wall clock behind by more than the bound had heard no leader of the group yet.
 struct Untold {
   std::string region;
   std::int64_t from_ms = 0;

@@ -62,6 +62,15 @@ void RaftWatch::NoteSnapshots(const std::string& region, const Raft& raft, std::
   }
 }
 
+// One in a single piece is there before anybody saw that it is sent.
+void RaftWatch::NoteRestored(const std::string& region, const Raft& raft, std::int64_t now_ms) {
+  Watched& was = watched_.at(region);
+  const std::uint64_t snapshot = raft.log().snapshot_index();
+  if (was.commit > 0 && snapshot > was.commit)
+    history_.snapshots.push_back({region, snapshot, now_ms, now_ms});
+  was.commit = raft.commit();
+}
+
 Violations RaftWatch::Observe(const std::string& region, std::int64_t now_ms) {
   if (broken_) return {};
   const Raft* const raft = cluster_.raft(region);
@@ -71,6 +80,7 @@ Violations RaftWatch::Observe(const std::string& region, std::int64_t now_ms) {
   }
   NoteMoment(region, *raft);
   NoteSnapshots(region, *raft, now_ms);
+  NoteRestored(region, *raft, now_ms);
   const bool known = !history_.leaders.empty() && history_.leaders.back().term >= raft->term();
   if (raft->role() == RaftRole::kLeader && !known)
     history_.leaders.push_back({now_ms, region, raft->term()});

@@ -32,6 +32,7 @@ class RaftWatch {
   void Forget(const std::string& region);
   void NoteMoment(const std::string& region, const Raft& raft);
   void NoteSnapshots(const std::string& region, const Raft& raft, std::int64_t now_ms);
+  void NoteRestored(const std::string& region, const Raft& raft, std::int64_t now_ms);
 
   Cluster& cluster_;
   History& history_;
@@ -41,6 +42,7 @@ class RaftWatch {
     RaftRole role = RaftRole::kFollower;
     std::string voted_for;
     std::uint64_t acknowledged = 0;  // to a leader, by whoever holds most
+    std::uint64_t commit = 0;
   };
   std::map<std::string, Watched> watched_;        // as last seen, by region
   std::map<std::string, std::size_t> receiving_;  // in the history, by region

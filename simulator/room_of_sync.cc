@@ -41,7 +41,11 @@ bool RoomOfSync::MayHaveBeenFull(const ClusterOptions& bounds) const {
 
 std::string RoomOfSync::AddedBeyond(const ClusterOptions& bounds) const {
   const std::uint64_t slots_left = slots_ - std::min(slots_, slots_gone_);
-  if (slots_admitted_ > 0 && slots_left + slots_admitted_ > bounds.slots_max)
+  // Where claims are forgotten soon, one may go and come back from a peer between two syncs: there
+  // was room meanwhile.
+  const std::uint64_t came_back =
+      bounds.forget_grace_ms < ClusterOptions().forget_grace_ms && bounds.regions.size() > 1;
+  if (slots_admitted_ > 0 && slots_left + slots_admitted_ > bounds.slots_max + came_back)
     return std::to_string(slots_admitted_) + " slots beside " + std::to_string(slots_left) +
            " where " + std::to_string(bounds.slots_max) + " are allowed";
   const std::uint64_t bytes_left = bytes_ - std::min(bytes_, bytes_gone_);

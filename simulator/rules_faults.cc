@@ -49,8 +49,10 @@ void Faults::ChangeRules(std::int64_t for_ms) {
   std::vector<std::string> order = cluster_.regions();
   for (std::size_t i = order.size(); i > 1; --i)
     std::swap(order[i - 1], order[static_cast<std::size_t>(Below(static_cast<std::int64_t>(i)))]);
+  // One alone, or all but the leader, which then has too few on its side.
   const bool one = random_.OneIn(4);
   if (one) order.resize(1);
+  if (!one && random_.OneIn(3)) std::erase(order, Resolve("leader"));
   if (random_.OneIn(3)) {
     const std::string alone = AnyRegion();
     for (const std::string& other : cluster_.regions())
@@ -64,7 +66,8 @@ void Faults::GiveRules(std::vector<std::string> order, std::size_t at,
   if (stopped_) return EndRules(cluster_.options().strict_routes);
   if (at == order.size()) {
     // Left so for a while, as when an operator is called away.
-    cluster_.time().After(1000 + Below(4000),
+    const bool differ = order.size() < cluster_.regions().size();
+    cluster_.time().After((differ ? 4000 : 1000) + Below(4000),
                           [this, rules] { EndRules(HaveRules(rules) ? rules : rules_); });
     return;
   }
@@ -77,7 +80,11 @@ void Faults::GiveRules(std::vector<std::string> order, std::size_t at,
 
 void Faults::StartWith(const std::string& region, const std::vector<StrictRoute>& rules) {
   cluster_.SetStrictRoutes(region, rules);
-  CrashFor(region, 50 + Below(300));
+  const std::int64_t for_ms = 50 + Below(300);
+  // In the end it is told to stop, and stores what it has applied: what was over by then keeps no
+  // rule from being changed.
+  const bool answers = cluster_.IsUp(region) && cluster_.replica(region).Answering();
+  stopped_&& answers ? StopFor(region, for_ms) : CrashFor(region, for_ms);
 }
 
 void Faults::EndRules(const std::vector<StrictRoute>& wanted) {

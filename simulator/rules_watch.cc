@@ -51,8 +51,10 @@ void RulesWatch::Observe(const std::string& region, std::int64_t now_ms) {
     return Note(region, watched, false, now_ms);
   }
   const auto theirs = in_force_.find(raft->term());
-  if (raft->leader().empty() || theirs == in_force_.end()) return;
-  Note(region, watched, theirs->second != watched.rules, now_ms);
+  if (raft->leader().empty()) return;
+  // One that led for no longer than a step, and died, may have had the region's rules.
+  const bool differs = theirs != in_force_.end() && theirs->second != watched.rules;
+  Note(region, watched, differs, now_ms);
 }
 
 bool RulesWatch::IsOutvoted(const std::string& leader, const Raft& raft) const {

@@ -64,7 +64,7 @@ std::int64_t AwakeMillis(const History& history, const std::string& region, std:
   for (const Fault& fault : history.faults)
     if (fault.kind == Fault::Kind::kPause && fault.region == region && fault.from_ms <= at_ms &&
         (fault.to_ms < 0 || fault.to_ms >= at_ms))
-      at_ms = fault.to_ms < 0 ? history.end_ms : fault.to_ms;
+      at_ms = fault.to_ms < 0 ? std::numeric_limits<std::int32_t>::max() : fault.to_ms;
   return at_ms;
 }
 

@@ -103,7 +103,7 @@ inline bool IsSameMemory(const Operation& one, const Operation& other) {
   return one.region == other.region && one.life == other.life;
 }
 
-/// When the region, which may stand still then, goes on.
+/// When the region, which may stand still then, goes on; far off while that is not known.
 std::int64_t AwakeMillis(const History& history, const std::string& region, std::int64_t at_ms);
 /// When its region was last asked by the call: whoever waits asks again when the wait is over. A
 /// node that stands still hears its callers, and counts their time, when it goes on.

@@ -311,9 +311,10 @@ void StrictGroup::HearRules(const std::string& from, const StrictMessage& messag
   if (message.rules() == 0) return;
   std::uint64_t& rules = rules_of_.try_emplace(from, message.rules()).first->second;
   if (rules == message.rules()) return;
-  const bool latest = clocks_.IsLatest(from, message.clock());
-  if (!latest) Reached("the rules of an earlier start of a node were heard late");
-  if (latest || MutationOn("late-rules-heard")) rules = message.rules();
+  if (clocks_.IsLatest(from, message.clock()))
+    rules = message.rules();
+  else
+    Reached("the rules of an earlier start of a node were heard late");
 }
 
 void StrictGroup::Receive(const std::string& from, const std::string& bytes) {

@@ -156,7 +156,6 @@ constexpr Seeded kSeeded[] = {
     {"other-rules-admit", true, "other-rules"},
     {"changed-rules-unnoticed", true, "other-rules"},
     {"rules-forgotten-unheard", true, "other-rules"},
-    {"late-rules-heard", true, "other-rules"},
     {"former-leader-believed", true, "other-rules"},
     {"outvoted-rules-lead", true, "other-rules"},
     {"clock-forgotten-unheard", true, "other-clock"},

@@ -96,7 +96,7 @@ TEST_F(ApiConflict, OW_N_57_AConflictNamesWhoAgainstWhomAndNoContent) {
   EXPECT_EQ(reply.Text("/conflicts/0/strategy"), "x-host-once-lowest-run-id");
   EXPECT_EQ(reply.At("/conflicts/0/payloadDivergent"), true);
   EXPECT_EQ(reply.At("/conflicts/0/loserHadCompleted"), false);
-  EXPECT_TRUE(reply.At("/conflicts/0/effectIds").is_array());
+  EXPECT_TRUE(reply.At("/conflicts/0/effectIds").as_array().empty());
   EXPECT_EQ(reply.body.find("secret-key"), std::string::npos);
   EXPECT_EQ(reply.body.find("delayMs"), std::string::npos);
 }
@@ -375,7 +375,8 @@ TEST_F(ApiConflict, OW_OP_01_OW_MR_05_TheCounterHasItsLabelsAndCountsOnce) {
   HearOfLower("acme", "k1", 3000);
   HearOfLower("acme", "k1", 3000);
   Lost("globex", "k1");
-  EXPECT_EQ(Metric(name), 2);
+  for (int times = 0; times < 2; ++times) EXPECT_EQ(Get("/v1/conflicts").status, 200);
+  EXPECT_EQ(Metric(name), 2) << "listing counts nothing";
   const std::string labels[] = {R"(tenant="acme")", R"(route="POST /v1/runs")",
                                 R"(region_pair="ap|eu")"};
   for (const std::string& label : labels) EXPECT_GE(Metric(name, label), 1) << label;

@@ -87,6 +87,7 @@ TEST_F(StrictApi, ARunIsMadeInOneRegionAndSeenAndCancelledInAnother) {
   EXPECT_EQ(Ask("ap", "POST", "/v1/runs/" + run + "/cancel", "c", "{}").status, 200);
   const Reply seen = Ask("us", "GET", "/v1/runs/" + run);
   EXPECT_EQ(Text(seen.Json(), "status"), "cancelled");
+  EXPECT_EQ(Text(seen.Json(), "region"), "*");
   EXPECT_EQ(Ask("us", "GET", "/v1/runs/" + run + "/events").status, 200);
   EXPECT_EQ(
       Ask("us", "POST", "/v1/runs", "k", R"({"workflowId":"delay","inputs":{"delayMs":3600000}})")
