@@ -49,11 +49,11 @@ bool StandsByAnotherEnd(const History& history, const Operation& operation, cons
 }
 
 // Another request that the policy let through released it, so long ago that it may be forgotten.
-bool MayHaveGivenWay(const History& history, const Operation& operation, std::int64_t by_ms) {
+bool MayHaveGivenWay(const History& history, const Operation& given, std::int64_t by_ms) {
   return std::ranges::any_of(history.operations, [&](const Operation& begin) {
-    const bool later = begin.returned_ms < 0 || begin.returned_ms >= operation.invoked_ms;
-    return MayMakeRoom(begin, operation) && begin.region == operation.region &&
-           begin.tenant == operation.tenant && begin.key == operation.key && later &&
+    const bool later = begin.returned_ms < 0 || begin.returned_ms >= given.invoked_ms;
+    return MayMakeRoom(begin, given) && begin.region == given.region &&
+           begin.tenant == given.tenant && begin.key == given.key && later &&
            begin.invoked_ms <= by_ms;
   });
 }
@@ -69,12 +69,100 @@ bool IsShown(const Operation& operation) {
          !operation.run_id.empty();
 }
 
+// What a look-up anywhere showed is the home's: it was given there, to the request that made the
+// claim, out of the directory that the home had then, and it ends by when it was given. Where no
+// caller heard of that, it was one of those that heard nothing.
+class Given {
+ public:
+  explicit Given(const History& history) : history_(history) {
+    for (const Operation& operation : history.operations)
+      if (IsGrant(operation)) grants_.try_emplace({operation.run_id, operation.fence}, &operation);
+  }
+
+  Operation Behind(const Operation& told) const {
+    if (!IsShown(told)) return told;
+    Operation given = told;
+    const auto grant = grants_.find({told.run_id, told.fence});
+    const Operation* const by = grant != grants_.end() ? grant->second : Unheard(told);
+    if (!by) return given;
+    given.region = by->region;
+    given.body = by->body;
+    given.life = by->life;
+    given.invoked_ms = std::min(told.invoked_ms, by->invoked_ms);
+    return given;
+  }
+
+ private:
+  const Operation* Unheard(const Operation& told) const {
+    const std::string home = HomeOfRun(told.run_id, history_.regions);
+    const auto may_be = [&](const Operation& begin) {
+      return begin.kind == Operation::Kind::kBegin && begin.answer == Operation::Answer::kNone &&
+             begin.region == home && begin.tenant == told.tenant && begin.key == told.key;
+    };
+    const auto first = std::ranges::find_if(history_.operations, may_be);
+    return first != history_.operations.end() ? &*first : nullptr;
+  }
+
+  const History& history_;
+  std::map<std::pair<std::string, std::uint64_t>, const Operation*> grants_;  // by run and fence
+};
+
+// A release that was refused, as of a claim that nobody came back for, changes nothing.
+bool MayHaveReleased(const Operation& settle) {
+  return settle.kind == Operation::Kind::kSettle && settle.status == 0 && !IsRefused(settle) &&
+         settle.answer != Operation::Answer::kStaleFence &&
+         settle.answer != Operation::Answer::kNotFound;
+}
+
 // One that nobody saw is one whose caller was answered when it had gone already.
 bool MayHaveGone(const Operation& operation, const Eviction& eviction) {
   if (operation.invoked_ms > eviction.at_ms) return false;
   if (eviction.key.empty()) return operation.returned_ms >= eviction.at_ms;
   return operation.tenant == eviction.tenant && operation.key == eviction.key;
 }
+
+// When what was given is over, not taking leases into account.
+class Ends {
+ public:
+  explicit Ends(const History& history) {
+    for (const Operation& operation : history.operations) {
+      const bool settles = operation.kind == Operation::Kind::kSettle;
+      if (!settles && !(IsGrant(operation) && IsFinalStatus(operation.status))) continue;
+      settled_ms_.try_emplace({operation.run_id, operation.fence}, operation.invoked_ms);
+      if (!MayHaveReleased(operation)) continue;
+      Release& release =
+          releases_.try_emplace(operation.run_id, operation.invoked_ms).first->second;
+      release.heard |= IsAcceptedSettle(operation);
+    }
+  }
+
+  std::int64_t Of(const Operation& given) const {
+    const auto release = releases_.find(given.run_id);
+    if (release != releases_.end() && release->second.heard) return release->second.at_ms;
+    const std::int64_t end_ms = WithoutRelease(given);
+    return release != releases_.end() ? std::min(end_ms, release->second.at_ms) : end_ms;
+  }
+
+ private:
+  struct Release {
+    explicit Release(std::int64_t invoked_ms) : at_ms(invoked_ms) {}
+    std::int64_t at_ms;  // of the first that may have been one
+    bool heard = false;  // one of them was
+  };
+
+  std::int64_t WithoutRelease(const Operation& given) const {
+    if (given.retention_ms == 0) return kNoEndMs;
+    // One that was told so again had ended before.
+    const auto settled = settled_ms_.find({given.run_id, given.fence});
+    const std::int64_t from_ms = settled != settled_ms_.end()
+                                     ? std::min(settled->second, given.invoked_ms)
+                                     : given.invoked_ms;
+    return from_ms + static_cast<std::int64_t>(given.retention_ms);
+  }
+
+  std::map<std::string, Release> releases_;                                   // by run
+  std::map<std::pair<std::string, std::uint64_t>, std::int64_t> settled_ms_;  // by run and fence
+};
 
 }  // namespace
 
@@ -101,39 +189,24 @@ void NoteEvicted(const std::vector<Eviction>& evictions, const Slots& left, Hist
 Violations CheckDurability(const History& history, const Holdings& holdings, std::int64_t now_ms,
                            std::int64_t grace_ms) {
   Violations violations;
-  std::map<std::string, std::int64_t> released_ms;
-  std::map<std::pair<std::string, std::uint64_t>, std::int64_t> settled_ms;  // by run and fence
-  for (const Operation& operation : history.operations) {
-    const bool settles = operation.kind == Operation::Kind::kSettle;
-    if (!settles && !(IsGrant(operation) && IsFinalStatus(operation.status))) continue;
-    if (operation.status == 0) released_ms.try_emplace(operation.run_id, operation.invoked_ms);
-    settled_ms.try_emplace({operation.run_id, operation.fence}, operation.invoked_ms);
-  }
+  const Given givens(history);
+  const Ends ends(history);
   const std::map<std::string, std::uint32_t> first_ends = FirstEnds(history);
   for (const Operation& operation : history.operations) {
-    const auto home = holdings.find(operation.region);
+    const auto held = holdings.find(operation.region);
     if (!IsAcknowledged(operation) && !IsShown(operation)) continue;
-    if (operation.lost || home == holdings.end()) continue;
-    // Owners from before and after a directory was replaced do not know of each other: the first
-    // end stands, whichever of them made it.
-    const auto first_end = first_ends.find(operation.run_id);
-    if (first_end != first_ends.end() && first_end->second != operation.life) continue;
-    const Claim* claim = ClaimOf(home->second, operation);
-    const auto released = released_ms.find(operation.run_id);
-    const bool ends = operation.retention_ms > 0 || released != released_ms.end();
-    // One that was told so again had ended before.
-    const auto settled = settled_ms.find({operation.run_id, operation.fence});
-    const std::int64_t from_ms = settled != settled_ms.end()
-                                     ? std::min(settled->second, operation.invoked_ms)
-                                     : operation.invoked_ms;
-    const std::int64_t end_ms = released != released_ms.end()
-                                    ? released->second
-                                    : from_ms + static_cast<std::int64_t>(operation.retention_ms);
+    if (operation.lost || held == holdings.end()) continue;
+    const Claim* claim = ClaimOf(held->second, operation);
     const std::string lost = Lost(operation, claim);
     if (lost.empty() || StandsByAnotherEnd(history, operation, claim)) continue;
+    const Operation given = givens.Behind(operation);
+    // Owners from before and after a directory was replaced do not know of each other: the first
+    // end stands, whichever of them made it.
+    const auto first_end = first_ends.find(given.run_id);
+    if (first_end != first_ends.end() && first_end->second != given.life) continue;
     const bool forgotten =
-        !claim && ((ends && now_ms >= end_ms + grace_ms) ||
-                   MayHaveGivenWay(history, operation, now_ms - grace_ms - kSkewBoundMs));
+        !claim && (ends.Of(given) <= now_ms - grace_ms ||
+                   MayHaveGivenWay(history, given, now_ms - grace_ms - kSkewBoundMs));
     if (!forgotten)
       violations.push_back({"durability", Describe(operation) + " " + lost, operation.returned_ms});
   }

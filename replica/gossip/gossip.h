@@ -215,6 +215,10 @@ class Gossip {
 
   bool IsWaitedFor(const Peer& peer) const;
   bool HasAll(const Vector& vector) const;
+  bool MayLackWhatCameBack(const Peer& peer) const;
+  bool MayHearOfThePast(const Peer& peer) const;
+  /// All that came back with a directory, or to one that lacked it.
+  bool IsAllSaidAndHeard() const;
   void UpdateCover();
   void CloseOwn();
   /// What was reopened for a peer that has lost it since: nobody can give it back.

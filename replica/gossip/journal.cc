@@ -14,21 +14,26 @@ namespace {
 constexpr std::uint32_t kFrameFormat = 1;
 constexpr std::size_t kDroppedAtOnce = 10'000;  // frames: they are one batch
 
-// What became of the claim in a conflict, for whoever lists conflicts in another region; and for
-// its home, which may have lost the record with its directory. Only a home marks its own losses.
-std::optional<Conflict> ConflictOf(Tables& tables, const Slot& slot, const Claim& claim,
-                                   const std::string& region) {
-  if (claim.state() == SUPERSEDED) return tables.FindConflict(LATE_COMPLETION, claim.run_id());
+// What became of the claim in conflicts, for whoever lists them in another region; and for its
+// home, which may have lost the records with its directory. Only a home marks its own losses. A
+// claim that gave way, and completed in another life of its home all the same, may have records of
+// both kinds.
+std::vector<Conflict> ConflictsOf(Tables& tables, const Slot& slot, const Claim& claim,
+                                  const std::string& region) {
   const auto is = [&claim](const Loss& loss) { return loss.run_id() == claim.run_id(); };
   const bool may_have_lost = claim.region() == region
                                  ? std::any_of(slot.losses().begin(), slot.losses().end(), is)
                                  : claim.state() == COMPLETED;
-  if (may_have_lost)
-    if (auto lost = tables.FindConflict(LOST, claim.run_id())) return lost;
+  std::vector<Conflict> conflicts;
+  const auto add = [&](ConflictKind kind) {
+    if (auto conflict = tables.FindConflict(kind, claim.run_id()))
+      conflicts.push_back(std::move(*conflict));
+  };
+  if (may_have_lost && claim.state() != SUPERSEDED) add(LOST);
   // Its home may have gone on since from a state before it gave way: what it did first is still so.
   // Most slots have one claim, which never gave way to another.
-  if (slot.claims_size() == 1) return std::nullopt;
-  return tables.FindConflict(LATE_COMPLETION, claim.run_id());
+  if (slot.claims_size() > 1) add(LATE_COMPLETION);
+  return conflicts;
 }
 
 }  // namespace
@@ -73,28 +78,29 @@ void Journal::Reload() {
   });
 }
 
-std::optional<Change> Journal::ChangeOf(const std::string& hash, const std::string& run_id) {
-  Change change;
+std::vector<Change> Journal::ChangesOf(const std::string& hash, const std::string& run_id) {
+  std::vector<Change> changes;
   if (hash.empty()) {
-    auto run = tables_.FindRun(run_id);
-    if (!run) return std::nullopt;
-    *change.mutable_run() = std::move(*run);
-    return change;
+    if (auto run = tables_.FindRun(run_id)) *changes.emplace_back().mutable_run() = std::move(*run);
+    return changes;
   }
   const Slot* slot = tables_.FindSlot(hash);
-  if (!slot) return std::nullopt;  // begun and forgotten within one batch
+  if (!slot) return changes;  // begun and forgotten within one batch
   for (const Claim& claim : slot->claims()) {
     if (claim.run_id() != run_id) continue;
+    Change& change = changes.emplace_back();
     change.set_surface(slot->surface());
     change.set_tenant(slot->tenant());
     change.set_endpoint(slot->endpoint());
     change.set_key(slot->key());
     *change.mutable_claim() = claim;
-    if (auto conflict = ConflictOf(tables_, *slot, claim, region_))
-      *change.mutable_conflict() = std::move(*conflict);
-    return change;
+    std::vector<Conflict> conflicts = ConflictsOf(tables_, *slot, claim, region_);
+    if (conflicts.size() > 1) changes.push_back(changes.front());
+    for (std::size_t i = 0; i < conflicts.size(); ++i)
+      *changes[i].mutable_conflict() = std::move(conflicts[i]);
+    break;
   }
-  return std::nullopt;
+  return changes;
 }
 
 void Journal::Ship(const Tables::Shipment& shipment) {
@@ -105,18 +111,18 @@ void Journal::Ship(const Tables::Shipment& shipment) {
     frame = Frame();
     bytes = 0;
   };
-  const auto ship = [&](const std::string& hash, const std::string& run_id) {
-    auto change = ChangeOf(hash, run_id);
-    if (!change) return;
-    const std::string& region =
-        change->has_run() ? change->run().region() : change->claim().region();
+  const auto add = [&](Change change) {
+    const std::string& region = change.has_run() ? change.run().region() : change.claim().region();
     const std::string home = region == region_ ? "" : region;
     if (frame.home() != home) seal();
     if (!home.empty() && frame.home().empty()) AddHeld(home, frame);
-    bytes += change->ByteSizeLong();
-    *frame.add_changes() = std::move(*change);
+    bytes += change.ByteSizeLong();
+    *frame.add_changes() = std::move(change);
     if (frame.changes_size() == static_cast<int>(kFrameChangesMax) || bytes >= kFrameBytesMax)
       seal();
+  };
+  const auto ship = [&](const std::string& hash, const std::string& run_id) {
+    for (Change& change : ChangesOf(hash, run_id)) add(std::move(change));
   };
   // The runs first: a claim that comes back and has lost cancels its run.
   const bool runs_first = !MutationOn("claim-before-run");

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -107,7 +106,7 @@ class Journal {
   void Seal(Frame frame);
   Seen ReadSeen(const std::string& key) const;
   void AddHeld(const std::string& home, Frame& frame) const;
-  std::optional<Change> ChangeOf(const std::string& hash, const std::string& run_id);
+  std::vector<Change> ChangesOf(const std::string& hash, const std::string& run_id);
 
   Tables& tables_;
   const std::string region_;

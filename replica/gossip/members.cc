@@ -21,8 +21,39 @@ bool Gossip::HasAll(const Vector& vector) const {
   });
 }
 
+// A peer that closed more of our streams than we did heard that from a copy of our directory, or
+// from what we were before we lost something: what we have of them it may never have had. We close
+// them as well and say all again; until that is said, nobody has it.
+bool Gossip::MayLackWhatCameBack(const Peer& peer) const {
+  const Stream closed{options_.region, 0};
+  return KnownUpto(peer.acknowledged, closed) > KnownUpto(journal_.applied(), closed);
+}
+
+// The peer has some of a stream that is over, and that we lost or never had. An early state of what
+// we have may be in it; whoever had forgotten that would take it for something new.
+bool Gossip::MayHearOfThePast(const Peer& peer) const {
+  for (auto at = peer.acknowledged.begin(); at != peer.acknowledged.end(); ++at) {
+    const auto& [stream, sequence] = *at;
+    const bool own = stream.first == options_.region;
+    if (stream.second == 0 || stream == journal_.own()) continue;
+    if (!own && !peers_.count(stream.first)) continue;
+    const auto next = std::next(at);
+    const bool over = own || (next != peer.acknowledged.end() && next->first.first == stream.first);
+    if (over && KnownUpto(journal_.applied(), stream) < sequence) return true;
+  }
+  return false;
+}
+
+bool Gossip::IsAllSaidAndHeard() const {
+  if (again_ && !again_->last_said) return false;
+  return std::none_of(peers_.begin(), peers_.end(), [this](const auto& entry) {
+    const Peer& peer = entry.second;
+    return IsWaitedFor(peer) && (MayLackWhatCameBack(peer) || MayHearOfThePast(peer));
+  });
+}
+
 void Gossip::UpdateCover() {
-  if (!moment_ || !HasAll(moment_->vector)) return;
+  if (!moment_ || !HasAll(moment_->vector) || !IsAllSaidAndHeard()) return;
   covered_ms_ = moment_->stamp_ms;
   moment_.reset();
 }

@@ -136,6 +136,7 @@ std::shared_ptr<Gossip::Retelling> Gossip::Retell(const std::string& home) const
 
 void Gossip::RetellOwn(std::uint64_t incarnation) {
   again_ = Retell(options_.region);
+  moment_.reset();  // that was before
   journal_.Reincarnate(incarnation);
   digest_.reset();
 }
@@ -194,6 +195,7 @@ void Gossip::GoOn(const std::shared_ptr<Retelling>& retelling) {
       retelling->next_bucket = 0;
     }
     if (retelling->next_bucket < kBuckets) return;
+    if (retelling == again_) moment_.reset();  // part of it may be from before the last word
     retelling->last_said = journal_.own();
     retelling->last_sequence = KnownUpto(durable_, journal_.own());
   };

@@ -155,6 +155,7 @@ void Ledger::Lose(const std::string& hash, const Slot& slot, const Loss& loss, c
 
 Answer Ledger::ApplyReassert(const Reassert& reassert, const Stamp& stamp) {
   const std::string& region = reassert.region().empty() ? options_.region : reassert.region();
+  const bool own = region == options_.region;
   const std::int64_t past_ms = stamp.now_ms - options_.skew_ms - options_.grace_ms;
   Answer answer;
   answer.kind = Answer::Kind::kDone;
@@ -165,8 +166,10 @@ Answer Ledger::ApplyReassert(const Reassert& reassert, const Stamp& stamp) {
   if (reassert.run_ids_size() > 0) return answer;
   tables_.VisitSlots(static_cast<std::uint8_t>(reassert.bucket()),
                      [&](const std::string& hash, const Slot& slot) {
-                       // Whoever has forgotten it is not told again.
-                       if (Past(LatestEnd(slot), past_ms)) return;
+                       // Whoever has forgotten it is not told again; of what is not with all yet
+                       // some may never have heard.
+                       const bool unheard = own && slot.indexed_ms() > stamp.covered_ms;
+                       if (Past(LatestEnd(slot), past_ms) && !unheard) return;
                        for (const Claim& claim : slot.claims()) {
                          if (claim.region() != region) continue;
                          // The run first: a claim that lost cancels it.

@@ -1,5 +1,6 @@
 // Ledgers that keep what is over, or count what they do not have, and evictions that excuse nothing
 // else: the checks must find the first and not believe the second.
+#include "replica/ledger/run_id.h"
 #include "replica/ledger/workflows.h"
 #include "simulator/strict_room_watch.h"
 #include "tests/simulator/calls.h"
@@ -112,6 +113,66 @@ TEST_F(ForgettingChecks, TheStrictLedgerTakesNoSlotWithoutRoom) {
   const std::string said = apply(3, bound + 9);
   EXPECT_TRUE(said.starts_with("sizes: the strict ledger in us let somebody add a slot to "))
       << said;
+}
+
+class Durability : public testing::Test {
+ protected:
+  Durability() { calls_.history.regions = {"ap", "eu", "us"}; }
+
+  // A claim of eu, and in us a look-up that shows it.
+  void GrantAndShow() {
+    grant_ = Add(calls_.Begin(100, 110, Operation::Answer::kExecute, kRun, 7));
+    shown_ = Add(calls_.LookUp(900, 910, Operation::Answer::kInFlight, kRun, 7));
+    At(shown_).region = "us";
+  }
+  std::size_t Add(Operation& operation) {
+    operation.strict = false;
+    return operation.id - 1;
+  }
+  Operation& At(std::size_t place) { return calls_.history.operations[place]; }
+  /// What is said when no region holds anything any more.
+  std::string Said(std::int64_t now_ms, std::int64_t grace_ms = 50) {
+    const Holdings nothing = {{"ap", {}}, {"eu", {}}, {"us", {}}};
+    return AllOf(CheckDurability(calls_.history, nothing, now_ms, grace_ms));
+  }
+
+  const std::string kRun = MintRunId(100, "eu", 1);
+  Calls calls_;
+  std::size_t grant_ = 0;
+  std::size_t shown_ = 0;
+};
+
+TEST_F(Durability, WhatALookUpShowedIsOverWhenItIsAtHome) {
+  GrantAndShow();
+  EXPECT_NE(Said(1149), "");
+  EXPECT_EQ(Said(1150), "");
+}
+
+TEST_F(Durability, WhatALookUpShowedGaveWayAtHome) {
+  GrantAndShow();
+  At(grant_).retention_ms = At(shown_).retention_ms = 0;
+  At(shown_).body = 2;
+  EXPECT_NE(Said(5000), "");
+  Operation& other = calls_.Begin(700, 710, Operation::Answer::kExecute, "another", 8);
+  other.strict = false;
+  other.body = 2;
+  other.lost = true;
+  other.mismatch = Operation::Mismatch::kObserve;
+  EXPECT_NE(Said(1700), "") << "it may not be forgotten yet";
+  EXPECT_EQ(Said(1750), "");
+  other.region = "us";
+  EXPECT_NE(Said(5000), "") << "only its home lets it make room";
+}
+
+TEST_F(Durability, ARefusedReleaseIsNoEnd) {
+  grant_ = Add(calls_.Begin(100, 110, Operation::Answer::kExecute, kRun, 7));
+  const std::size_t release =
+      Add(calls_.Settle(3000, 3010, Operation::Answer::kStaleFence, kRun, 7, "", 0));
+  EXPECT_NE(Said(1149), "");
+  EXPECT_EQ(Said(1150), "") << "nobody came back in time";
+  At(release).answer = Operation::Answer::kDone;
+  EXPECT_NE(Said(3049), "") << "somebody did";
+  EXPECT_EQ(Said(3050), "");
 }
 
 TEST(Evictions, ExcuseOnlyWhatWentWithThem) {

@@ -54,6 +54,38 @@ TEST(Clone, S_29_AnOriginalThatComesBackKeepsNothingToItself) {
   EXPECT_EQ(story.ConflictsCounted(), 0u);
 }
 
+// By the time its original comes back what eu had said to nobody has been over for so long that it
+// could be forgotten. It is said all the same, and is there until all have heard of it.
+TEST(Clone, S_29_AnOriginalThatComesBackForgetsNothingThatNobodyHeardOf) {
+  for (const std::int64_t away_ms : {2'000, 20'000}) {
+    ClusterOptions options;
+    options.retention_ms = 5'000;
+    options.forget_grace_ms = 3'000;
+    Story story(options);
+    story.Claim("eu", "k1");
+    ASSERT_TRUE(story.RunUntilQuiet());
+    const MemoryDisk::Contents copy = story.cluster.disk("eu").durable();
+    story.cluster.Partition({"eu"}, {"ap", "us"});
+    story.Claim("eu", "k2");
+    story.cluster.Crash("eu");
+    story.cluster.Heal();
+    story.cluster.MoveToCopy("eu", copy);
+    story.cluster.Restart("eu");
+    story.Run(away_ms);
+    story.cluster.Crash("eu");
+    story.cluster.MoveBack("eu");
+    story.cluster.Restart("eu");
+    for (const std::string region : {"ap", "us"}) {
+      const auto hears = [&] { return story.SlotIn(region, "k2") != nullptr; };
+      EXPECT_TRUE(story.cluster.time().RunUntil(hears, 30'000)) << region << " " << away_ms;
+      EXPECT_NE(story.SlotIn("eu", "k2"), nullptr) << region << " " << away_ms;
+    }
+    story.Run(30'000);
+    for (const std::string& region : story.cluster.regions())
+      EXPECT_EQ(story.SlotIn(region, "k2"), nullptr) << region << " is free to forget it now";
+  }
+}
+
 // Both the original and the copy admitted the key: a conflict within the region, counted once.
 TEST(Clone, S_29_OfTwoClaimsOfOneRegionTheLowerSurvives) {
   Story story;

@@ -41,6 +41,33 @@ TEST(LostRuns, ARegionWithAnEmptyDiskHearsOfRunsWithoutAKeyAgain) {
   EXPECT_EQ(story.RunIn("ap", run).status(), RUNNING);
 }
 
+// us alone has how the run began, in a stream that eu lost, and ap, which lost its directory as
+// well, hears that last: not when it has forgotten already that the run was cancelled.
+TEST(LostRuns, WhoForgotARunHearsNoMoreOfHowItBegan) {
+  ClusterOptions options;
+  options.run_retention_ms = 500;
+  options.forget_grace_ms = 0;
+  Story story(options);
+  story.Claim("eu", "k1");
+  story.Claim("us", "k2");
+  ASSERT_TRUE(story.RunUntilQuiet());
+  story.cluster.Partition({"ap"}, {"eu", "us"});
+  const std::string run = RunWithoutKey(story, "eu");
+  story.Run(1000);
+  LoseDirectory(story, "eu");
+  LoseDirectory(story, "ap");
+  const auto comes_back = [&] { return story.RunIn("eu", run).status() == RUNNING; };
+  ASSERT_TRUE(story.cluster.time().RunUntil(comes_back, 10'000));
+  story.cluster.Crash("us");
+  story.cluster.Restart("us");
+  story.cluster.Heal();
+  story.Do("eu", Story::CancelCommand(run));
+  const auto has = [&] { return story.RunIn("ap", run).status() != RUN_STATUS_UNSPECIFIED; };
+  ASSERT_TRUE(story.cluster.time().RunUntil(has, 10'000));
+  ASSERT_TRUE(story.cluster.time().RunUntil([&] { return !has(); }, 60'000));
+  EXPECT_FALSE(story.cluster.time().RunUntil(has, 60'000));
+}
+
 // eu knows the loser as it waited, ap as it had completed; us has it back from eu when it hears
 // that it lost.
 TEST(LostRuns, ALoserThatComesBackFromWhoSawItFurtherOnStaysCancelled) {
