@@ -23,10 +23,11 @@ std::uint64_t Gossip::DroppedFor(const Peer& peer, const Stream& stream) const {
   // It only has to hear that these are closed, and then closes them too.
   const bool closing = !EntriesUpto(durable_, stream.first, KnownUpto(durable_, stream)).empty();
   if (stream.second == 0 && closing && acknowledged == journal_.closes_after()) return 0;
-  // First we get back what it has of us.
+  // First we get back what it has of us, also of what we closed without it: with the baseline it
+  // would close that too, and what only it had would be with nobody.
   for (const auto& [own, sequence] :
        EntriesUpto(peer.acknowledged, stream.first, KnownUpto(durable_, stream)))
-    if (stream.second == 0 && KnownUpto(journal_.applied(), own) < sequence) return 0;
+    if (stream.second == 0 && journal_.SpokenUpto(own) < sequence) return 0;
   // What the journal still has is sent as it is; a peer that is further than it last said is not
   // moved by this.
   const std::uint64_t sequence = journal_.KeptFrom(stream) - 1;

@@ -391,6 +391,38 @@ TEST(RejoinOfAnother, S_30_S_49_StreamsAreClosedWhenWhoHadMoreOfOneHasLostItToo)
   EXPECT_NE(story.SlotIn("eu", "k2"), nullptr);
 }
 
+// eu lost its directory, got back what us had heard, and closed those streams with us alone. ap,
+// which nobody waited for, had heard more: it must give that back before it closes them as well.
+TEST(RejoinOfAnother, S_30_S_49_WhatOnlyASilentMemberHadComesBackThoughItsStreamWasClosed) {
+  ClusterOptions options;
+  options.gossip.silence_ms_max = 5000;
+  options.gossip.baseline_ms = 500;
+  Story story(options);
+  story.Claim("eu", "k1");
+  ASSERT_TRUE(story.RunUntilQuiet());
+  story.cluster.Partition({"us"}, {"eu", "ap"});
+  const std::string run = story.Claim("eu", "k2");
+  story.Claim("ap", "k3");  // which eu then lacks, so that ap takes its vector for late at first
+  story.Run(7000);          // us is not waited for, and no journal has it any more
+  ASSERT_NE(story.SlotIn("ap", "k2"), nullptr);
+  story.CutAll();
+  story.cluster.Crash("eu");
+  story.cluster.Empty("eu");
+  story.cluster.Restart("eu");
+  story.HealLink("eu", "us");
+  story.Run(10'000);
+  ASSERT_NE(story.SlotIn("eu", "k1"), nullptr);
+  story.cluster.Crash("eu");
+  story.cluster.Restart("eu");
+  story.Run(10'000);
+  ASSERT_TRUE(story.cluster.gossip("us").durable().Find("eu", 0)) << "closed";
+  ASSERT_EQ(story.SlotIn("eu", "k2"), nullptr);
+  story.cluster.Heal();
+  story.Run(20'000);
+  ASSERT_TRUE(story.RunUntilQuiet());
+  EXPECT_EQ(story.Survivor("k2"), run) << "in every region";
+}
+
 // Callers, cuts, crashes and lost directories in any order; in the end all agree.
 class RejoinAnyhow : public testing::TestWithParam<std::uint64_t> {
  protected:
