@@ -173,8 +173,10 @@ Violations CheckMemory(Cluster& cluster);
 /// old streams are closed.
 Violations CheckMemoryAtRest(Cluster& cluster);
 
-/// While a link and its ends are well, news crosses it within the bound.
-Violations CheckLag(const std::vector<Divergence>& divergences, std::int64_t bound_ms);
+/// While a link and its ends are well, news crosses it within the bound, and what had piled up
+/// within as much more as it takes to go through.
+Violations CheckLag(const std::vector<Divergence>& divergences, std::int64_t bound_ms,
+                    const RunOptions& options);
 /// The partition gauge is at most `slack_ms` below the age of the oldest state that is missing.
 Violations CheckGauge(const std::vector<Divergence>& divergences, std::int64_t slack_ms);
 

@@ -381,7 +381,8 @@ void Faults::Stop() {
     else if (cluster_.IsPaused(region))
       cluster_.Resume(region);
   }
-  for (std::size_t i = 0; i < history_.faults.size(); ++i) Close(i);
+  for (std::size_t i = 0; i < history_.faults.size(); ++i)
+    if (!IsStopping(history_.faults[i])) Close(i);
   if (options_.rules_gap_ms > 0 && !changing_rules_) EndRules(rules_);
 }
 

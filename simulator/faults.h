@@ -178,6 +178,9 @@ class Faults {
                    std::int64_t amount = 0);
   void Close(std::size_t fault);
   bool IsOver(std::size_t fault) const { return history_.faults[fault].to_ms >= 0; }
+  /// It was told to stop, has callers to answer, and takes nothing from its peers any more. That is
+  /// over when it was started again.
+  bool IsStopping(const Fault& fault) const;
   /// Runs `end` and closes the fault, unless it is over by then.
   void CloseAfter(std::int64_t delay_ms, std::size_t fault, std::function<void()> end);
   std::string AnyRegion();

@@ -83,9 +83,23 @@ bool LinkWatch::IsDropped(const std::string& from, const Vector& has) const {
   });
 }
 
+std::size_t LinkWatch::BytesLacking(const std::string& from, const Vector& has) const {
+  const Journal& journal = cluster_.gossip(from).journal();
+  std::size_t bytes = 0;
+  for (const auto& [stream, sequence] : journal.applied()) {
+    const std::uint64_t known = KnownUpto(has, stream);
+    if (stream.second == 0 || known >= sequence) continue;
+    for (const SealedFrame& sealed : journal.After(stream, known, SIZE_MAX))
+      bytes += sealed.ByteSizeLong();
+  }
+  return bytes;
+}
+
 void LinkWatch::Compare(const std::string& from, const std::string& to, const Vector& has) {
   const std::int64_t now_ms = NowMillis();
   const std::int64_t age_ms = MissingFor(from, has);
+  std::size_t& piled_bytes = piled_bytes_[{from, to}];
+  piled_bytes = age_ms == 0 ? 0 : std::max(piled_bytes, BytesLacking(from, has));
   if (age_ms == 0 || excused_.count({from, to})) return;
   if (IsDropped(from, has)) {
     Reached("a peer lacked what the journal had dropped");
@@ -94,7 +108,7 @@ void LinkWatch::Compare(const std::string& from, const std::string& to, const Ve
   }
   const double gauge = cluster_.gossip(from).StateOf(to).partition_seconds;
   divergences_.push_back({now_ms, from, to, age_ms, static_cast<std::int64_t>(gauge * 1000),
-                          now_ms - faults_.CleanSinceMillis(from, to)});
+                          now_ms - faults_.CleanSinceMillis(from, to), piled_bytes});
 }
 
 }  // namespace once

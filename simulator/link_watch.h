@@ -23,6 +23,7 @@ struct Divergence {
   std::int64_t age_ms = 0;
   std::int64_t gauge_ms = 0;      // what `from` reports about `to`
   std::int64_t clean_for_ms = 0;  // how long both and the links between them have been well
+  std::size_t piled_bytes = 0;    // so much at most `to` has lacked since it lacked nothing
 };
 
 class LinkWatch {
@@ -47,6 +48,8 @@ class LinkWatch {
   std::int64_t MissingFor(const std::string& from, const Vector& has);
   /// That vector lacks what the journal does not have any more: all is said again.
   bool IsDropped(const std::string& from, const Vector& has) const;
+  /// Of all that `from` keeps, also of others.
+  std::size_t BytesLacking(const std::string& from, const Vector& has) const;
   void Compare(const std::string& from, const std::string& to, const Vector& has);
   std::int64_t NowMillis() const;
 
@@ -57,6 +60,7 @@ class LinkWatch {
   /// By region and incarnation, oldest first.
   std::map<std::string, std::map<std::uint64_t, std::deque<Said>>> said_;
   std::set<std::pair<std::string, std::string>> excused_;  // (from, to), until it has caught up
+  std::map<std::pair<std::string, std::string>, std::size_t> piled_bytes_;  // (from, to), the same
   std::vector<Divergence> divergences_;
 };
 

@@ -49,14 +49,14 @@ void RaftWatch::NoteSnapshots(const std::string& region, const Raft& raft, std::
     SnapshotTrip& trip = history_.snapshots[at->second];
     if (raft.commit() >= trip.index) trip.there_ms = now_ms, receiving_.erase(at);
   }
-  if (raft.progress().empty()) return;
-  for (const std::string& other : cluster_.regions()) {
-    const auto at = raft.progress().find(cluster_.Member(other));
+  for (const auto& [member, progress] : raft.progress()) {
+    if (progress.state() != Progress::State::kSnapshot) continue;
+    const Progress::Sending& sending = progress.sending();
+    const std::string other = RegionOfMember(member);
     const Raft* const receiver = cluster_.raft(other);
-    if (at == raft.progress().end() || !receiver || receiving_.contains(other)) continue;
-    const Progress::Sending& sending = at->second.sending();
-    if (at->second.state() != Progress::State::kSnapshot || !sending.begun()) continue;
-    if (sending.offset == 0 || receiver->commit() >= sending.meta.index()) continue;
+    if (!sending.begun() || sending.offset == 0 || receiving_.contains(other)) continue;
+    if (member != cluster_.Member(other) || !receiver) continue;
+    if (receiver->commit() >= sending.meta.index()) continue;
     receiving_[other] = history_.snapshots.size();
     history_.snapshots.push_back({other, sending.meta.index(), now_ms, -1});
   }

@@ -43,8 +43,9 @@ std::string RoomOfSync::AddedBeyond(const ClusterOptions& bounds) const {
   const std::uint64_t slots_left = slots_ - std::min(slots_, slots_gone_);
   // Where claims are forgotten soon, one may go and come back from a peer between two syncs: there
   // was room meanwhile.
+  static const std::int64_t kUsualGraceMs = ClusterOptions().forget_grace_ms;
   const std::uint64_t came_back =
-      bounds.forget_grace_ms < ClusterOptions().forget_grace_ms && bounds.regions.size() > 1;
+      bounds.forget_grace_ms < kUsualGraceMs && bounds.regions.size() > 1;
   if (slots_admitted_ > 0 && slots_left + slots_admitted_ > bounds.slots_max + came_back)
     return std::to_string(slots_admitted_) + " slots beside " + std::to_string(slots_left) +
            " where " + std::to_string(bounds.slots_max) + " are allowed";

@@ -371,7 +371,7 @@ RunOptions DrawOptions(std::uint64_t seed, bool strict, bool for_scenario) {
   if (random.OneIn(4)) options.cluster.hot_bytes_max = 8192;
   // About 200 operations.
   options.workload.calls =
-      static_cast<std::uint64_t>(strict ? Between(random, 40, 80) : Between(random, 27, 57));
+      static_cast<std::uint64_t>(strict ? Between(random, 34, 68) : Between(random, 22, 46));
   options.workload.keys = static_cast<std::uint64_t>(Between(random, 4, 40));
   options.workload.lease_ms = static_cast<std::uint64_t>(Between(random, 500, 4000));
   options.workload.short_retention_percent = static_cast<std::uint32_t>(Between(random, 0, 90));
@@ -410,6 +410,16 @@ std::int64_t LagBoundMillis(const RunOptions& options) {
          4 * (links.delay_ms + links.jitter_ms + options.faults.sync_ms);
 }
 
+std::int64_t PileMillis(const RunOptions& options, std::size_t piled_bytes) {
+  const LinkRules& links = options.faults.links;
+  const std::int64_t trip_ms = 2 * (links.delay_ms + links.jitter_ms) + options.faults.sync_ms;
+  // A window that has room for whole frames only is half full at least, and of what a slow link
+  // takes half may be heartbeats, or something that is said again.
+  const auto bytes = static_cast<std::int64_t>(2 * piled_bytes);
+  const auto window_bytes = static_cast<std::int64_t>(options.cluster.gossip.window_bytes);
+  return bytes / window_bytes * trip_ms + (links.bytes_per_ms ? bytes / links.bytes_per_ms : 0);
+}
+
 std::vector<std::pair<std::string, std::string>> Describe(const RunOptions& options) {
   std::vector<std::pair<std::string, std::string>> lines;
   const SayOption say = [&lines](const char* name, std::int64_t value) {
@@ -440,6 +450,8 @@ std::vector<std::pair<std::string, std::string>> Describe(const RunOptions& opti
     say("forget_grace_ms", options.cluster.forget_grace_ms);
   say("lease_ms", options.workload.lease_ms);
   say("interval_ms", options.cluster.gossip.interval_ms);
+  if (options.cluster.gossip.window_bytes != GossipOptions().window_bytes)
+    say("window_bytes", static_cast<std::int64_t>(options.cluster.gossip.window_bytes));
   say("resend_ms", options.cluster.gossip.resend_ms);
   say("short_retention_percent", options.workload.short_retention_percent);
   say("delay_ms", faults.links.delay_ms);

@@ -116,6 +116,10 @@ RunOptions DrawOptions(std::uint64_t seed, bool strict = false, bool for_scenari
 /// both nodes, are well: two attempts, each answered at the next interval.
 std::int64_t LagBoundMillis(const RunOptions& options);
 
+/// How much longer it may take where so much had piled up: it goes a window at a time, each a trip
+/// there and back, and as slowly as the link takes it.
+std::int64_t PileMillis(const RunOptions& options, std::size_t piled_bytes);
+
 /// For people, in a fixed order.
 std::vector<std::pair<std::string, std::string>> Describe(const RunOptions& options);
 

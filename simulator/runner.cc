@@ -226,7 +226,7 @@ class Simulation {
     const GossipOptions& gossip = options_.cluster.gossip;
     const bool waits = gossip.silence_ms_max == GossipOptions().silence_ms_max;
     Keep(CheckLag(watch_.divergences(),
-                  history_.lag_bound_ms + kWatchMs + (waits ? 0 : gossip.baseline_ms)));
+                  history_.lag_bound_ms + kWatchMs + (waits ? 0 : gossip.baseline_ms), options_));
     // After a restart the age is known by the calendar only, to within the skew bound.
     Keep(CheckGauge(watch_.divergences(), options_.cluster.gossip.interval_ms + kWatchMs +
                                               options_.cluster.gossip.skew_bound_ms));

@@ -47,6 +47,11 @@ void Faults::StopFor(const std::string& region, std::int64_t for_ms) {
                                          for_ms] { KillUnlessEnded(stop, fault, start, for_ms); });
 }
 
+bool Faults::IsStopping(const Fault& fault) const {
+  return fault.kind == Fault::Kind::kStopped && fault.to_ms < 0 && cluster_.IsUp(fault.region) &&
+         !cluster_.replica(fault.region).Answering();
+}
+
 void Faults::HasEnded(std::size_t stop, std::size_t fault, std::int64_t for_ms) {
   Stopped& stopped = history_.stops[stop];
   stopped.ended_ms = NowMillis();

@@ -134,6 +134,7 @@ void Gossip::Tick() {
   // A block that cannot be read costs this round what rests on it, and nothing else.
   const bool prepared = Attempt([this] {
     GoOnWithAll();
+    CloseWhatIsLost();
     CloseOwn();
     UpdateCover();
     if (!replica_.tables().dirty()) Prepare();

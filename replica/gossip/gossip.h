@@ -221,6 +221,8 @@ class Gossip {
   bool IsAllSaidAndHeard() const;
   void UpdateCover();
   void CloseOwn();
+  /// What was reopened for a peer that has lost it since: nobody can give it back.
+  void CloseWhatIsLost();
   void CloseTheirs(const std::string& from, const Vector& heard, const Seen& closed);
   void SendAlone(const std::string& name, GossipMessage message);
   void CarryOut(const std::string& from, const ForwardRequest& request);

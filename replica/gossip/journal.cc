@@ -30,7 +30,9 @@ std::vector<Conflict> ConflictsOf(Tables& tables, const Slot& slot, const Claim&
       conflicts.push_back(std::move(*conflict));
   };
   if (may_have_lost && claim.state() != SUPERSEDED) add(LOST);
-  if (may_have_lost || claim.state() == SUPERSEDED) add(LATE_COMPLETION);
+  // Its home may have gone on since from a state before it gave way: what it did first is still so.
+  // Most slots have one claim, which never gave way to another.
+  if (slot.claims_size() > 1 || claim.state() == SUPERSEDED) add(LATE_COMPLETION);
   return conflicts;
 }
 
@@ -233,6 +235,11 @@ void Journal::Reopen(const Stream& own) {
   seen.set_incarnation(own.second);
   seen.set_sequence(SpokenUpto(own));
   SkipTo(seen);
+}
+
+void Journal::CloseAgain(const Stream& own) {
+  applied_.Erase(own);
+  tables_.EraseRaw(keys::Seen(own.first, own.second));
 }
 
 std::vector<SealedFrame> Journal::After(const Stream& stream, std::uint64_t after,

@@ -72,6 +72,8 @@ class Journal {
   std::uint64_t SpokenUpto(const Stream& own) const;
   /// A peer has more of it than was spoken: it is lacking after all, until that is back.
   void Reopen(const Stream& own);
+  /// Nothing of it is known here, and nobody has it any more: it is closed again.
+  void CloseAgain(const Stream& own);
   /// Up to where this region's own were closed before the last BeginClosing.
   std::uint64_t closes_after() const { return closes_after_; }
 

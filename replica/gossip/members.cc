@@ -82,6 +82,29 @@ void Gossip::DropWhatAllHave() {
   if (all) dropped_at_ = changes;
 }
 
+// A peer had more of a stream of ours that we do not know, so it is listed with 0, until the peer
+// has given it back. If the peer loses it too, that never comes, and as nobody else can list the
+// stream it would never be closed again. When somebody does come with it, it is reopened.
+void Gossip::CloseWhatIsLost() {
+  const auto may_come_back = [this](const Stream& stream) {
+    return std::any_of(peers_.begin(), peers_.end(), [&](const auto& entry) {
+      const Peer& peer = entry.second;
+      const auto has = [&stream](const Vector& vector) {
+        const Vector::Entry* const known = vector.Find(stream.first, stream.second);
+        return known && known->second > 0;
+      };
+      return IsWaitedFor(peer) && (!peer.heard || has(peer.acknowledged) || has(peer.last));
+    });
+  };
+  const auto& [region, incarnation] = journal_.own();
+  const Vector own(EntriesUpto(journal_.applied(), region, incarnation - 1));
+  for (const auto& [stream, sequence] : own) {
+    if (sequence > 0 || may_come_back(stream)) continue;
+    journal_.CloseAgain(stream);
+    replica_.MakeDurable();
+  }
+}
+
 // Entries of what was said before this start go in two steps. First we say that those streams are
 // closed, once every member has exactly what we have of them: so nobody has words of ours that we
 // lost. Whoever hears that and still has them all closes them too; when all have, the entries go.

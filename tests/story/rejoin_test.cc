@@ -201,6 +201,45 @@ TEST_P(Rejoin, S_30_S_49_RecordsComeBackAsTheyWere) {
     EXPECT_NE(page.find(counter), std::string::npos) << counter << " is made of what came back";
 }
 
+// eu's owner came late, eu was set back to before that, took its claim up again when the winner was
+// over, and completed it. When eu or another loses everything then, the record comes with the
+// claim.
+TEST(RejoinOfAnother, S_30_S_49_ARecordComesBackWithAClaimThatItsHomeHasTakenUpAgain) {
+  for (const std::string loser : {"eu", "ap"}) {
+    Story story;
+    story.cluster.Partition({"eu"}, {"us", "ap"});
+    const Answer winner = story.Do("us", BeginCommand("acme", "k1", 1, 1000, 2000));
+    ASSERT_EQ(story.Complete("us", winner).kind, Kind::kDone);
+    const Answer slow = story.Begin("eu", "k1");
+    story.cluster.Crash("eu");
+    const MemoryDisk backup = story.cluster.disk("eu");
+    story.cluster.Restart("eu");
+    story.cluster.Heal();
+    ASSERT_TRUE(story.RunUntilQuiet());
+    ASSERT_EQ(story.Complete("eu", slow).kind, Kind::kStaleFence);
+    ASSERT_TRUE(story.RunUntilQuiet());
+    ASSERT_EQ(story.Listed("ap").size(), 1u);
+    story.cluster.Partition({"eu"}, {"us", "ap"});
+    story.cluster.Crash("eu");
+    story.cluster.disk("eu") = backup;
+    story.cluster.Restart("eu");
+    story.Run(story.cluster.options().lease_ms + 2000);
+    ASSERT_EQ(story.Claim("eu", "k1"), slow.claim.run_id()) << "taken up, not made anew";
+    story.cluster.Heal();
+    story.Run(20'000);
+    ASSERT_TRUE(story.RunUntilQuiet());
+    story.cluster.Crash(loser);
+    story.cluster.Empty(loser);
+    story.cluster.Restart(loser);
+    story.Run(20'000);
+    ASSERT_TRUE(story.RunUntilQuiet());
+    for (const std::string& region : story.cluster.regions())
+      EXPECT_TRUE(
+          story.cluster.replica(region).tables().FindConflict(LATE_COMPLETION, slow.claim.run_id()))
+          << region << " after " << loser << " lost all";
+  }
+}
+
 TEST_P(Rejoin, S_30_S_49_WhatIsAdmittedAnewBeforeAPeerIsHeardIsAConflictLikeAnyOther) {
   BackUp();
   const std::string first = story_.Run("eu", "k1");
@@ -305,6 +344,51 @@ TEST(RejoinOfAnother, S_49_WhoGaveItBackLosesItBeforeTheThirdHasHeardOfIt) {
   EXPECT_EQ(story.Survivor("k1"), run) << "in every region";
   for (const std::string& region : story.cluster.regions())
     EXPECT_EQ(story.RunIn(region, created).status(), WAITING_APPROVAL) << region;
+}
+
+// us lost its first stream, which only eu knew, and begins to close the next one, for which it does
+// not wait for eu. eu comes back with the first, and loses it before it has given it back.
+TEST(RejoinOfAnother, S_30_S_49_StreamsAreClosedWhenWhoHadMoreOfOneHasLostItToo) {
+  ClusterOptions options;
+  options.gossip.silence_ms_max = 5000;
+  Story story(options);
+  const auto lose = [&story](const std::string& region) {
+    story.cluster.Crash(region);
+    story.cluster.Empty(region);
+    story.cluster.Restart(region);
+  };
+  const auto wait_for = [&story](const Stream& stream) {
+    return story.cluster.time().RunUntil(
+        [&] {
+          const Vector& durable = story.cluster.gossip("us").durable();
+          return durable.Find(stream.first, stream.second) != nullptr;
+        },
+        20'000);
+  };
+  story.cluster.Partition({"ap"}, {"eu", "us"});
+  story.Claim("us", "k1");
+  story.Run(1000);
+  const Stream first = story.cluster.gossip("us").journal().own();
+  story.cluster.Heal();
+  story.cluster.Partition({"eu"}, {"us", "ap"});
+  lose("us");
+  story.Run(100);
+  story.Claim("us", "k2");
+  story.Run(1000);
+  story.cluster.Crash("us");
+  story.cluster.Restart("us");
+  ASSERT_TRUE(wait_for({"us", 0})) << "it begins to close";
+  story.cluster.Heal();
+  story.cluster.Partition({"ap"}, {"eu", "us"});
+  ASSERT_TRUE(wait_for(first)) << "it lacks that after all";
+  ASSERT_EQ(KnownUpto(story.cluster.gossip("us").durable(), first), 0u);
+  lose("eu");
+  story.cluster.Heal();
+  story.Run(20'000);
+  EXPECT_TRUE(story.RunUntilQuiet());
+  for (const std::string& region : story.cluster.regions())
+    EXPECT_LE(story.cluster.gossip(region).journal().applied().size(), 6u) << region;
+  EXPECT_NE(story.SlotIn("eu", "k2"), nullptr);
 }
 
 // Callers, cuts, crashes and lost directories in any order; in the end all agree.
