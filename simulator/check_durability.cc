@@ -24,12 +24,12 @@ std::string Lost(const Operation& operation, const Claim* claim) {
   return stepped ? "" : "forgot that it was settled";
 }
 
-// In which life of its home's directory each run came to its first end.
+// In which life of its home's directory each run came to its first end, by its owner or at once.
 std::map<std::string, std::uint32_t> FirstEnds(const History& history) {
   std::map<std::string, std::uint32_t> lives;
   for (const Operation& operation : history.operations) {
-    if (!IsAcceptedSettle(operation) || !IsFinalStatus(operation.status) || operation.lost)
-      continue;
+    const bool ends = IsAcceptedSettle(operation) || IsGrant(operation);
+    if (!ends || !IsFinalStatus(operation.status) || operation.lost) continue;
     const auto at = lives.try_emplace(operation.run_id, operation.life).first;
     at->second = std::min(at->second, operation.life);
   }

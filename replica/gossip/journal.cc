@@ -32,7 +32,7 @@ std::vector<Conflict> ConflictsOf(Tables& tables, const Slot& slot, const Claim&
   if (may_have_lost && claim.state() != SUPERSEDED) add(LOST);
   // Its home may have gone on since from a state before it gave way: what it did first is still so.
   // Most slots have one claim, which never gave way to another.
-  if (slot.claims_size() > 1) add(LATE_COMPLETION);
+  if (slot.claims_size() > 1 || claim.state() == SUPERSEDED) add(LATE_COMPLETION);
   return conflicts;
 }
 
