@@ -79,9 +79,11 @@ void Ledger::KeepLateCompletion(const Settle& settle, Claim& claim, const Stamp&
                                 Answer& answer) {
   const bool final = (settle.state() == COMPLETED && !MutationOn("late-completion-unlisted")) ||
                      settle.state() == TERMINAL_FAILURE;
-  if (answer.winner.empty() || !final || settle.fence() != claim.fence() ||
-      (claim.has_outcome() && !MutationOn("late-completion-twice")))
-    return;
+  if (answer.winner.empty() || !final || settle.fence() != claim.fence()) return;
+  // The record may have come back to a directory that had lost it before the claim's outcome did.
+  const bool known =
+      claim.has_outcome() || tables_.FindConflict(LATE_COMPLETION, claim.run_id()).has_value();
+  if (known && !MutationOn("late-completion-twice")) return;
   Reached("a claim was superseded while its completion was on the way");
   Slot& slot = *tables_.FindSlot(settle.hash());
   const Claim& winner = *FindClaim(slot, answer.winner);

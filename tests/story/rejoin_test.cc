@@ -240,6 +240,41 @@ TEST(RejoinOfAnother, S_30_S_49_ARecordComesBackWithAClaimThatItsHomeHasTakenUpA
   }
 }
 
+// eu was set back to before its claim gave way, and took it up again while it was cut off. The
+// record of its first late owner comes back; then the second one is late as well.
+TEST(RejoinOfAnother, S_30_TwoLateOwnersOfOneClaimAreListedOnce) {
+  Story story;
+  story.cluster.Partition({"eu"}, {"us", "ap"});
+  ASSERT_EQ(story.Complete("us", story.Begin("us", "k1")).kind, Kind::kDone);
+  const Answer slow = story.Begin("eu", "k1");
+  story.cluster.Crash("eu");
+  const MemoryDisk backup = story.cluster.disk("eu");
+  story.cluster.Restart("eu");
+  story.cluster.Heal();
+  ASSERT_TRUE(story.RunUntilQuiet());
+  ASSERT_EQ(story.Complete("eu", slow).kind, Kind::kStaleFence);
+  ASSERT_TRUE(story.RunUntilQuiet());
+  story.cluster.Partition({"eu"}, {"us", "ap"});
+  story.cluster.Crash("eu");
+  story.cluster.disk("eu") = backup;
+  story.cluster.Restart("eu");
+  story.Run(story.cluster.options().lease_ms + 2000);
+  const Answer second = story.Begin("eu", "k1");
+  ASSERT_EQ(second.claim.run_id(), slow.claim.run_id()) << "taken up, not made anew";
+  story.cluster.Heal();
+  story.Run(20'000);
+  ASSERT_TRUE(story.RunUntilQuiet());
+  ASSERT_EQ(story.Complete("eu", second).kind, Kind::kStaleFence);
+  ASSERT_TRUE(story.RunUntilQuiet());
+  for (const std::string& region : story.cluster.regions()) {
+    const auto listed = story.Listed(region);
+    EXPECT_EQ(std::count_if(listed.begin(), listed.end(),
+                            [](const Conflict& each) { return each.kind() == LATE_COMPLETION; }),
+              1)
+        << region;
+  }
+}
+
 TEST_P(Rejoin, S_30_S_49_WhatIsAdmittedAnewBeforeAPeerIsHeardIsAConflictLikeAnyOther) {
   BackUp();
   const std::string first = story_.Run("eu", "k1");
