@@ -24,7 +24,8 @@ std::set<std::string> FirstGroups(const std::string& text, const char* pattern) 
 }
 
 TEST(SimulationPage, HasARowForEverySeededBugAndNoOther) {
-  const auto seeded = FirstGroups(Text("simulator/once_sim/gate.cc"), R"re(\n    \{"([a-z0-9-]+)")re");
+  const auto seeded =
+      FirstGroups(Text("simulator/once_sim/gate.cc"), R"re(\n    \{"([a-z0-9-]+)")re");
       ASSERT_GT(seeded.size(), 100u);
   const std::string page = Text("docs/SIMULATION.md");
   const std::size_t begin = page.find("## Seeded bugs");
