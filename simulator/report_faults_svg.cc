@@ -140,12 +140,13 @@ void AppendDefinitions(Markup& page) {
       {Fault::Kind::kDiskFull, "<path d='M0 4H8M4 0V8' class='thin'/>"},
       {Fault::Kind::kClockJump, "<path d='M0 6L4 2L8 6' class='thin'/>"},
       {Fault::Kind::kLossyLinks, "<path d='M1 4H4M5 0H8' class='thin'/>"},
-      {Fault::Kind::kEmptied, "<rect x='2' y='2' width='4' height='4' class='thin'/>"},
+      {Fault::Kind::kEmptied, "<path d='M2 2H6V6H2Z' class='thin'/>"},
       {Fault::Kind::kRestored, "<path d='M6 0L2 4L6 8' class='thin'/>"},
       {Fault::Kind::kTransfer, "<path d='M2 0L6 4L2 8' class='thin'/>"},
       {Fault::Kind::kDismissed, "<path d='M2 4H6' class='thick'/>"},
       {Fault::Kind::kCloned, "<path d='M1 1H5V5H1ZM5 3H7V7H3V5' class='thin'/>"},
-      {Fault::Kind::kStopped, "<rect x='1' y='1' width='6' height='6' class='thin'/>"},
+      {Fault::Kind::kSteppedStarts, "<path d='M0 6H4V2H8' class='thin'/>"},
+      {Fault::Kind::kStopped, "<path d='M1 4H7M4 1V7' class='thin'/>"},
   };
   page.Raw("<svg width='0' height='0' class='defs' aria-hidden='true'><defs>\n");
   for (const Pattern& pattern : kPatterns) {
