@@ -99,7 +99,11 @@ void LinkWatch::Compare(const std::string& from, const std::string& to, const Ve
   const std::int64_t now_ms = NowMillis();
   const std::int64_t age_ms = MissingFor(from, has);
   std::size_t& piled_bytes = piled_bytes_[{from, to}];
-  piled_bytes = age_ms == 0 ? 0 : std::max(piled_bytes, BytesLacking(from, has));
+  // What no world piles up goes at once through the usual window, on links that take everything.
+  const bool narrow = cluster_.options().gossip.window_bytes < GossipOptions().window_bytes ||
+                      cluster_.network().rules().bytes_per_ms > 0;
+  if (age_ms == 0) piled_bytes = 0;
+  if (age_ms > 0 && narrow) piled_bytes = std::max(piled_bytes, BytesLacking(from, has));
   if (age_ms == 0 || excused_.count({from, to})) return;
   if (IsDropped(from, has)) {
     Reached("a peer lacked what the journal had dropped");

@@ -371,7 +371,7 @@ RunOptions DrawOptions(std::uint64_t seed, bool strict, bool for_scenario) {
   if (random.OneIn(4)) options.cluster.hot_bytes_max = 8192;
   // About 200 operations.
   options.workload.calls =
-      static_cast<std::uint64_t>(strict ? Between(random, 34, 68) : Between(random, 22, 46));
+      static_cast<std::uint64_t>(strict ? Between(random, 34, 68) : Between(random, 20, 42));
   options.workload.keys = static_cast<std::uint64_t>(Between(random, 4, 40));
   options.workload.lease_ms = static_cast<std::uint64_t>(Between(random, 500, 4000));
   options.workload.short_retention_percent = static_cast<std::uint32_t>(Between(random, 0, 90));

@@ -31,10 +31,10 @@ constexpr std::size_t kViolationsMax = 20;
 WorkloadOptions ForMovingTenant(WorkloadOptions options) {
   options.tenant = kMovingTenant;
   options.calls = 50;
-  options.keys = 6;
+  options.keys = 3;
   options.lease_ms = std::min<std::uint64_t>(options.lease_ms, 1000);
   options.short_retention_percent = 100;
-  options.short_retention_ms_max = 6000;
+  options.short_retention_ms_max = 12'000;
   options.late_retry_percent = 0;
   options.look_up_percent = 0;
   return options;

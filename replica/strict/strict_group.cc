@@ -116,7 +116,7 @@ void StrictGroup::Submit(Command command, Done done) {
 
 bool StrictGroup::MayRecall() {
   const bool safe = world_.clock.Safe() || MutationOn("recalled-while-unsafe");
-  return safe && !ClockDiffers() && (!clock_differed_ || MutationOn("clock-forgotten-by-leader"));
+  return safe && !ClockDiffers() && !clock_differed_;
 }
 
 Answer StrictGroup::Recall(const Command& command) {
@@ -195,7 +195,8 @@ void StrictGroup::LeaderChanged() {
 void StrictGroup::JudgeItself() {
   const bool differed = RulesDiffer();
   engine_->Leads() ? JudgeAsLeader() : JudgeAsFollower(engine_->LeaderRegion());
-  if (clock_standing_ != ClockStanding::kUnheard) clock_differed_ = ClockDiffers();
+  if (clock_standing_ != ClockStanding::kUnheard || MutationOn("clock-forgotten-unheard"))
+    clock_differed_ = ClockDiffers();
   if (RulesDiffer() && !differed) requests_.GiveUp(MayAdmit);
   proposals_.Heed(clock_standing_);
 }
