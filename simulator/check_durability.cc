@@ -126,6 +126,7 @@ class Ends {
  public:
   explicit Ends(const History& history) {
     for (const Operation& operation : history.operations) {
+      NoteSuccess(operation);
       const bool settles = operation.kind == Operation::Kind::kSettle;
       if (!settles && !(IsGrant(operation) && IsFinalStatus(operation.status))) continue;
       settled_ms_.try_emplace({operation.run_id, operation.fence}, operation.invoked_ms);
@@ -150,7 +151,31 @@ class Ends {
     bool heard = false;  // one of them was
   };
 
+  void NoteSuccess(const Operation& operation) {
+    if (!IsAcceptedSettle(operation) && !IsGrant(operation)) return;
+    if (IsFinalStatus(operation.status)) ended_.insert({operation.run_id, operation.fence});
+    if (IsSuccess(operation.status) && operation.retention_ms > 0)
+      successes_[{operation.tenant, operation.key}].push_back(&operation);
+  }
+
+  // One that was not settled may have given way to another run's success, and is over with that.
+  std::int64_t GaveWay(const Operation& given) const {
+    std::int64_t end_ms = kNoEndMs;
+    const auto successes = successes_.find({given.tenant, given.key});
+    if (ended_.contains({given.run_id, given.fence}) || successes == successes_.end())
+      return end_ms;
+    for (const Operation* success : successes->second)
+      if (success->run_id != given.run_id)
+        end_ms = std::min(end_ms,
+                          success->invoked_ms + static_cast<std::int64_t>(success->retention_ms));
+    return end_ms;
+  }
+
   std::int64_t WithoutRelease(const Operation& given) const {
+    return std::min(ByItself(given), GaveWay(given));
+  }
+
+  std::int64_t ByItself(const Operation& given) const {
     if (given.retention_ms == 0) return kNoEndMs;
     // One that was told so again had ended before.
     const auto settled = settled_ms_.find({given.run_id, given.fence});
@@ -160,6 +185,9 @@ class Ends {
     return from_ms + static_cast<std::int64_t>(given.retention_ms);
   }
 
+  std::map<std::pair<std::string, std::string>, std::vector<const Operation*>>
+      successes_;                                                             // by key
+  std::set<std::pair<std::string, std::uint64_t>> ended_;                     // runs and fences
   std::map<std::string, Release> releases_;                                   // by run
   std::map<std::pair<std::string, std::uint64_t>, std::int64_t> settled_ms_;  // by run and fence
 };

@@ -48,6 +48,11 @@ struct ClusterOptions {
   }
 };
 
+/// Claims are forgotten sooner than their late owners may come.
+inline bool ForgetsSoon(const ClusterOptions& options) {
+  return options.forget_grace_ms < ClusterOptions().forget_grace_ms;
+}
+
 class Cluster {
  public:
   explicit Cluster(ClusterOptions options);
