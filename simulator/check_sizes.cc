@@ -19,8 +19,9 @@ bool IsCrowded(const History& history, const Operation& refused) {
   const auto given_back = std::count_if(
       history.operations.begin(), history.operations.end(), [&refused](const Operation& settle) {
         return settle.kind == Operation::Kind::kSettle && settle.status == 0 &&
-               settle.region == refused.region && settle.tenant == refused.tenant &&
-               settle.key == refused.key && settle.invoked_ms <= refused.returned_ms;
+               (refused.strict || settle.region == refused.region) &&
+               settle.tenant == refused.tenant && settle.key == refused.key &&
+               settle.invoked_ms <= refused.returned_ms;
       });
   return static_cast<std::size_t>(given_back) >= kSlotClaimsMax / 2;
 }

@@ -57,7 +57,9 @@ void DiskWatch::Look(const std::string& region, const std::vector<std::string>& 
   }
   CheckGone(region, batch);
   if (!whole) return;
-  if (const std::string beyond = batch.room.AddedBeyond(cluster_.options()); !beyond.empty())
+  // What comes back to a directory that lost it looks as if callers had added it.
+  if (const std::string beyond = batch.room.AddedBeyond(cluster_.options());
+      !beyond.empty() && cluster_.life(region) == 0)
     Say("sizes", region + " let its callers add " + beyond);
   if (const auto head = cluster_.disk(region).Durable(keys::Head())) CheckHead(region, held, *head);
 }
@@ -142,6 +144,8 @@ void DiskWatch::CheckForgotten(const std::string& region, const Slot& before, co
   const std::string what = Where(region, before) + " forgot run " + claim.run_id();
   if (head.stamp_ms() < until_ms)
     Say("forgetting", what + " " + std::to_string(until_ms - head.stamp_ms()) + " ms early");
+  // Of a stream that its home lost, and that a directory brings back, nobody may know all.
+  if (cluster_.life(region) > 0 && cluster_.life(claim.region()) > 0) return;
   for (const auto& [other, held] : held_)
     if (cluster_.life(other) == 0 && !held.heard.count(claim.run_id()))
       Say("forgetting", what + ", of which " + other + " has not heard");

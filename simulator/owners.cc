@@ -78,6 +78,7 @@ void Workload::Renew(const Call& call, Renewal renewal) {
   renew.set_hash(renewal.hash);
   renew.set_run_id(ending.run_id);
   renew.set_fence(ending.fence);
+  const std::uint64_t before_ms = renewal.lease_ms;
   if (random_.OneIn(2)) {
     renewal.lease_ms = options_.lease_ms / 2 + random_.Below(options_.lease_ms / 2 + 1);
     renew.set_lease_ms(renewal.lease_ms);
@@ -90,12 +91,16 @@ void Workload::Renew(const Call& call, Renewal renewal) {
   const bool gives_up = random_.OneIn(2);
   Send(
       at, ending.region, std::move(command),
-      [this, call, renewal, gives_up](const Answer& answer) {
+      [this, call, renewal, before_ms, gives_up](const Answer& answer) mutable {
         const bool lost =
             answer.kind == Answer::Kind::kStaleFence || answer.kind == Answer::Kind::kNotFound;
+        if (answer.kind != Answer::Kind::kDone) renewal.lease_ms = before_ms;
         if (!lost || !gives_up) RenewLater(call, renewal);
       },
-      [this, call, renewal] { RenewLater(call, renewal); });
+      [this, call, renewal, before_ms]() mutable {
+        renewal.lease_ms = std::min(renewal.lease_ms, before_ms);  // one of them
+        RenewLater(call, renewal);
+      });
 }
 
 // The node's own second step, which it takes once or, when it dies before, never.
