@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <map>
 #include <set>
 
 #include "simulator/checks.h"
@@ -31,10 +33,13 @@ Violations CheckKept(Cluster& cluster, const History& history, std::int64_t now_
   Violations violations;
   std::set<std::string> over;
   std::set<const Operation*> gave_way;
+  std::map<std::pair<std::string, std::uint64_t>, std::int64_t> settled_ms;  // by run and fence
   for (const auto& [key, story] : StoriesOf(history)) {
     for (const Operation* operation : story.operations) {
       if (operation->kind == Operation::Kind::kSettle && operation->status == 0)
         over.insert(operation->run_id);
+      if (operation->kind == Operation::Kind::kSettle)
+        settled_ms.try_emplace({operation->run_id, operation->fence}, operation->invoked_ms);
       for (const Operation* known : story.operations)
         if (MayMakeRoom(*operation, *known)) gave_way.insert(known);
     }
@@ -45,9 +50,13 @@ Violations CheckKept(Cluster& cluster, const History& history, std::int64_t now_
     const Slots slots = ReadStrictSlots(cluster.group(region)->tables());
     for (const Operation& told : history.operations) {
       const bool acknowledged = IsGrant(told) || IsAcceptedSettle(told);
+      // One that was told so again had ended before.
+      const auto settled = settled_ms.find({told.run_id, told.fence});
+      const std::int64_t from_ms = settled != settled_ms.end()
+                                       ? std::min(settled->second, told.invoked_ms)
+                                       : told.invoked_ms;
       const bool abandoned =
-          told.retention_ms > 0 &&
-          now_ms >= told.invoked_ms + static_cast<std::int64_t>(told.retention_ms);
+          told.retention_ms > 0 && now_ms >= from_ms + static_cast<std::int64_t>(told.retention_ms);
       if (!told.strict || !acknowledged || abandoned || over.count(told.run_id) ||
           gave_way.count(&told))
         continue;
