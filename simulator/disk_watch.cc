@@ -89,7 +89,9 @@ void DiskWatch::Change(const std::string& region, Held& held, const std::string&
   batch.room.Change(before, slot, admitted);
   if (std::ranges::none_of(before.claims(),
                            [&](const Claim& was) { return Find(slot, was.run_id()); })) {
-    if (before.claims_size() > 0 || !bytes) batch.gone.push_back(before);
+    Slot& gone = batch.gone.emplace_back(before);
+    // Another may have come and gone since the last sync.
+    if (before.claims_size() == 0) gone.set_tenant(slot.tenant()), gone.set_key(slot.key());
   } else {
     for (const Claim& claim : before.claims())
       if (!Find(slot, claim.run_id())) CheckForgotten(region, before, claim);
