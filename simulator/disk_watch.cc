@@ -89,9 +89,9 @@ void DiskWatch::Change(const std::string& region, Held& held, const std::string&
   batch.room.Change(before, slot, admitted);
   if (std::ranges::none_of(before.claims(),
                            [&](const Claim& was) { return Find(slot, was.run_id()); })) {
-    Slot& gone = batch.gone.emplace_back(before);
-    // Another may have come and gone since the last sync.
-    if (before.claims_size() == 0) gone.set_tenant(slot.tenant()), gone.set_key(slot.key());
+    if (before.claims_size() > 0 || !bytes) batch.gone.push_back(before);
+    // Another claim to the key may have come and gone since the last sync.
+    if (before.claims_size() == 0 && bytes) batch.put.push_back(slot);
   } else {
     for (const Claim& claim : before.claims())
       if (!Find(slot, claim.run_id())) CheckForgotten(region, before, claim);
@@ -103,6 +103,8 @@ void DiskWatch::Change(const std::string& region, Held& held, const std::string&
 void DiskWatch::CheckGone(const std::string& region, const Batch& batch) {
   const bool evicts =
       cluster_.options().evict_oldest && batch.room.MayHaveBeenFull(cluster_.options());
+  if (evicts)
+    for (const Slot& slot : batch.put) perhaps_.push_back({slot.tenant(), slot.key(), NowMillis()});
   for (const Slot& slot : batch.gone) {
     if (evicts)
       evictions_.push_back({slot.tenant(), slot.key(), NowMillis()});

@@ -31,6 +31,8 @@ class DiskWatch {
   void Follow(const std::string& region);
   /// What went before its time, in a region that may do that when its store is at its bound.
   const std::vector<Eviction>& evictions() const { return evictions_; }
+  /// Where something may have come and gone between two syncs, before what is there now.
+  const std::vector<Eviction>& perhaps_evicted() const { return perhaps_; }
 
  private:
   struct Stored {
@@ -47,6 +49,7 @@ class DiskWatch {
   struct Batch {
     RoomOfSync room;
     std::vector<Slot> gone;  // as they were; without claims: nobody saw it
+    std::vector<Slot> put;   // where none was
   };
   std::int64_t NowMillis() const;
   void Look(const std::string& region, const std::vector<std::string>& keys);
@@ -64,6 +67,7 @@ class DiskWatch {
   const std::int64_t start_us_;
   std::map<std::string, Held> held_;  // by region
   std::vector<Eviction> evictions_;
+  std::vector<Eviction> perhaps_;
   std::set<std::pair<std::string, std::uint64_t>> known_;  // (run, fence) on any disk, ever
 };
 

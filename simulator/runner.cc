@@ -126,6 +126,7 @@ class Simulation {
   void LookAtAcknowledged(const std::string& region) {
     const Holdings held = {{region, ReadSlots(cluster_.disk(region).visible())}};
     NoteEvicted(disks_.evictions(), held.at(region), history_);
+    NoteEvicted(disks_.perhaps_evicted(), held.at(region), history_);
     Keep(CheckDurability(history_, held, Elapsed(), options_.cluster.forget_grace_ms));
   }
 
@@ -202,7 +203,8 @@ class Simulation {
       for (const auto& [key, slot] : slots)
         for (const Claim& claim : slot.claims()) Keep(take_ups_.Look(claim, Elapsed()));
     if (options_.cluster.evict_oldest)
-      NoteEvicted(disks_.evictions(), holdings_.begin()->second, history_);
+      for (const auto* evicted : {&disks_.evictions(), &disks_.perhaps_evicted()})
+        NoteEvicted(*evicted, holdings_.begin()->second, history_);
     Keep(take_ups_.Refused());
     Keep(CheckStopped(history_));
     ExcuseUntold(history_);
