@@ -48,7 +48,7 @@ void DiskWatch::Follow(const std::string& region) {
 
 void DiskWatch::Look(const std::string& region, const std::vector<std::string>& keys) {
   Held& held = held_[region];
-  Batch batch{RoomOfSync(held.slots.size(), held.bytes), {}};
+  Batch batch{RoomOfSync(held.slots.size(), held.bytes), {}, {}};
   const std::string slots = keys::Slot("");
   bool whole = false;
   for (const std::string& key : keys) {
