@@ -77,12 +77,14 @@ void ClockWatch::Observe(const std::string& region, std::int64_t now_ms) {
 
 void ExcuseUntold(History& history) {
   for (Operation& operation : history.operations) {
+    // At once, or when it went on after it had stood still.
+    const std::int64_t heard_ms = AwakeMillis(history, operation.region, operation.invoked_ms);
     const bool by_itself =
-        operation.strict && IsReplay(operation) && operation.returned_ms == operation.invoked_ms;
+        operation.strict && IsReplay(operation) && operation.returned_ms == heard_ms;
     const bool untold =
         by_itself && std::ranges::any_of(history.untold, [&](const Untold& stretch) {
-          return stretch.region == operation.region && stretch.from_ms <= operation.invoked_ms &&
-                 (stretch.to_ms < 0 || operation.invoked_ms <= stretch.to_ms);
+          return stretch.region == operation.region && stretch.from_ms <= heard_ms &&
+                 (stretch.to_ms < 0 || heard_ms <= stretch.to_ms);
         });
     if (!untold) continue;
     Reached("a node whose clock was behind, and was not told, replayed by itself");
