@@ -164,10 +164,13 @@ class Ends {
     const auto successes = successes_.find({given.tenant, given.key});
     if (ended_.contains({given.run_id, given.fence}) || successes == successes_.end())
       return end_ms;
-    for (const Operation* success : successes->second)
-      if (success->run_id != given.run_id)
-        end_ms = std::min(end_ms,
-                          success->invoked_ms + static_cast<std::int64_t>(success->retention_ms));
+    for (const Operation* success : successes->second) {
+      const std::int64_t over_ms =
+          success->invoked_ms + static_cast<std::int64_t>(success->retention_ms);
+      // A success that was over before the claim was given is of an earlier generation.
+      if (success->run_id != given.run_id && over_ms + kSkewBoundMs >= given.invoked_ms)
+        end_ms = std::min(end_ms, over_ms);
+    }
     return end_ms;
   }
 
