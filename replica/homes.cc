@@ -28,7 +28,8 @@ std::string Homes::OfRun(const std::string& run_id) {
 }
 
 std::string Homes::OfRunId(std::string_view run_id) const {
-  return RunIdMillis(run_id) < 0 ? "" : WithCode(run_id.substr(10, 4));
+  const std::string_view code = RunIdCode(run_id);
+  return code.empty() ? "" : WithCode(code);
 }
 
 std::string Homes::WithCode(std::string_view code) const {

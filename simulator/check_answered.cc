@@ -35,7 +35,7 @@ std::int64_t LimitMillis(const Operation& operation) {
 
 /// The claim was given by another region: 421 `wrong_region`.
 bool IsOfAnotherRegion(const Operation& operation) {
-  return NamesItsRun(operation) && operation.run_id.find(RegionCode(operation.region), 10) != 10;
+  return NamesItsRun(operation) && RunIdCode(operation.run_id) != RegionCode(operation.region);
 }
 
 bool MayBeRefused(const Operation& operation, bool rules_change) {

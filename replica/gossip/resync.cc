@@ -154,7 +154,8 @@ void Gossip::SayRuns(const std::shared_ptr<Retelling>& retelling) {
   if (retelling->runs_said) return;
   retelling->last_run = page.back();
   std::erase_if(page, [code = RegionCode(retelling->home)](const std::string& run_id) {
-    return RunIdMillis(run_id) >= 0 && run_id.substr(10, code.size()) != code;
+    const std::string_view home = RunIdCode(run_id);
+    return !home.empty() && home != code;
   });
   if (page.empty()) return;
   Command command;

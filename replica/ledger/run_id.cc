@@ -53,4 +53,10 @@ std::int64_t RunIdMillis(std::string_view run_id) {
   return ms;
 }
 
+std::string_view RunIdCode(std::string_view run_id) {
+  constexpr std::size_t kTimeChars = 10;
+  constexpr std::size_t kCodeChars = 4;
+  return RunIdMillis(run_id) < 0 ? "" : run_id.substr(kTimeChars, kCodeChars);
+}
+
 }  // namespace once

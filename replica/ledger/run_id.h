@@ -14,6 +14,9 @@ std::string MintRunId(std::int64_t created_ms, std::string_view region, std::uin
 /// The region's four characters.
 std::string RegionCode(std::string_view region);
 
+/// The code of the region that made the run id; empty when it is not of our making.
+std::string_view RunIdCode(std::string_view run_id);
+
 /// The time inside a run id, or -1 when it is not of our making.
 std::int64_t RunIdMillis(std::string_view run_id);
 

@@ -116,7 +116,7 @@ void StrictGroup::Submit(Command command, Done done) {
 
 bool StrictGroup::MayRecall() {
   const bool safe = world_.clock.Safe() || MutationOn("recalled-while-unsafe");
-  return safe && !ClockDiffers() && !clock_differed_;
+  return safe && !ClockDiffers();
 }
 
 Answer StrictGroup::Recall(const Command& command) {
@@ -196,7 +196,7 @@ void StrictGroup::JudgeItself() {
   const bool differed = RulesDiffer();
   engine_->Leads() ? JudgeAsLeader() : JudgeAsFollower(engine_->LeaderRegion());
   if (clock_standing_ != ClockStanding::kUnheard || MutationOn("clock-forgotten-unheard"))
-    clock_differed_ = ClockDiffers();
+    clock_differs_ = clock_standing_ == ClockStanding::kDiffers;
   if (RulesDiffer() && !differed) requests_.GiveUp(MayAdmit);
   proposals_.Heed(clock_standing_);
 }
@@ -207,8 +207,9 @@ void StrictGroup::JudgeAsLeader() {
     if (member.voter) voters.insert(RegionOfMember(member.name));
   clock_standing_ = clocks_.Among(voters);
   rules_differ_ = MostHaveOtherRules(voters) && !MutationOn("outvoted-rules-lead");
-  if (ClockDiffers()) Reached("a leader gave way because its clock differs from most");
-  if (ClockDiffers() || RulesDiffer()) engine_->GiveWay();
+  const bool clock_differs = clock_standing_ == ClockStanding::kDiffers;
+  if (clock_differs) Reached("a leader gave way because its clock differs from most");
+  if (clock_differs || RulesDiffer()) engine_->GiveWay();
 }
 
 // Followers hear only the leader, and its clock and rules are those of a majority or it would not
@@ -216,9 +217,7 @@ void StrictGroup::JudgeAsLeader() {
 // with: the same region, started again with others, leads no more, though it may still be taken for
 // the leader, or be heard late as the one that it was.
 void StrictGroup::JudgeAsFollower(const std::string& leader) {
-  const ClockStanding standing = clocks_.With(leader);
-  if (standing != ClockStanding::kUnheard || MutationOn("clock-forgotten-unheard"))
-    clock_standing_ = standing;
+  clock_standing_ = clocks_.With(leader);
   std::uint64_t in_force = leaders_rules_;
   const auto said = rules_of_.find(leader);
   if (in_force != 0 && said != rules_of_.end() && said->second != in_force) {

@@ -105,7 +105,7 @@ class StrictGroup : private StateMachine {
   bool RulesDiffer() const { return rules_differ_; }
   /// This node's clock differs by more than the bound from those of so many voters that it must not
   /// lead, or from the leader's. While no leader is heard, as it was last.
-  bool ClockDiffers() const { return clock_standing_ == ClockStanding::kDiffers; }
+  bool ClockDiffers() const { return clock_differs_; }
   /// What has expired is known: a stored answer may be given.
   bool MayRecall();
   /// Everything applied so far goes into the open batch of the outer Tables.
@@ -150,8 +150,8 @@ class StrictGroup : private StateMachine {
   StrictProposals proposals_;
   StrictReads reads_;
   LeaderDuties duties_;
-  ClockStanding clock_standing_ = ClockStanding::kUnheard;
-  bool clock_differed_ = false;  // when it was last known how it stands
+  ClockStanding clock_standing_ = ClockStanding::kUnheard;  // now
+  bool clock_differs_ = false;  // it did when its standing was last known
   bool rules_differ_;
   bool led_ = false;
   std::uint64_t refused_ = 0;

@@ -124,7 +124,7 @@ std::string StrictRoutes::TakeEffect(Tables& best_effort, Tables& strict,
 
 bool IsStrictRunId(std::string_view run_id) {
   static const std::string kCode = RegionCode(kStrictRegion);
-  return RunIdMillis(run_id) >= 0 && run_id.substr(10, kCode.size()) == kCode;
+  return RunIdCode(run_id) == kCode;
 }
 
 bool IsStrictToken(std::string_view interrupt_token) {

@@ -164,6 +164,18 @@ TEST_F(Durability, WhatALookUpShowedGaveWayAtHome) {
   EXPECT_NE(Said(5000), "") << "only its home lets it make room";
 }
 
+TEST_F(Durability, OnlyASuccessThatWasInForceMayHaveMadeAClaimGiveWay) {
+  Operation& success = calls_.Settle(10, 20, Operation::Answer::kDone, "another", 3, "x");
+  success.strict = false;
+  success.lost = true;
+  success.retention_ms = 3000;
+  grant_ = Add(calls_.Begin(2500, 2510, Operation::Answer::kExecute, kRun, 7));
+  At(grant_).retention_ms = 60'000;
+  EXPECT_EQ(Said(3100), "") << "it gave way, and both are over";
+  At(grant_).invoked_ms = At(grant_).returned_ms = 9000;
+  EXPECT_NE(Said(9100), "") << "an earlier generation excuses nothing";
+}
+
 TEST_F(Durability, ARefusedReleaseIsNoEnd) {
   grant_ = Add(calls_.Begin(100, 110, Operation::Answer::kExecute, kRun, 7));
   const std::size_t release =
